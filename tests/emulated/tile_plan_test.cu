@@ -206,7 +206,8 @@ struct kernel_count {
                 for (const tile_columns columns : {tile_columns::groups, tile_columns::chain})
                     for (const int channels : {1, 2, 3, 4})
                         for (const int panels : {1, 2})
-                            tiles += is_compiled<Pixel, Sum>({load, store, channels, panels, columns}) ? 1 : 0;
+                            for (const bool outwards : {false, true})
+                                tiles += is_compiled<Pixel, Sum>({load, store, channels, panels, columns, outwards});
         of_types[{typeid(Pixel), typeid(Sum)}] = tiles + (listed_in_every_layout<Pixel, Sum> ? 4 : 2);
     }
 
@@ -243,10 +244,10 @@ TEST(tile_plan, kernels_stay_within_their_budget) {
     kernel_count all, least;
     all.add_sums(device_type_pairs{});
     all.add_squares(device_squares_triples{});
-    EXPECT_LE(all.all(), 197);
+    EXPECT_LE(all.all(), 212);
     least.add_sums(min_type_pairs{});
     least.add_squares(min_squares_triples{});
-    EXPECT_LE(least.all(), 48);
+    EXPECT_LE(least.all(), 57);
 }
 
 }  // namespace

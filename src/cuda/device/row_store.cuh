@@ -37,26 +37,26 @@ struct row_piece {
     }
 
     /// Turns the row to the left by the elements before the boundary: lane l gets those of its piece, lane 31 the row's
-    /// first ones behind its last. By all lanes of a warp.
-    __device__ void turn(Sum (&x)[N], int lane) const {
+    /// first ones behind its last. `next`: the lane of the next piece. By all lanes of a warp.
+    __device__ void turn(Sum (&x)[N], int next) const {
         static_assert(N == 2 || N == 4);
         // Each lane's own elements first, so that no more than N are held.
         if constexpr (N == 4) turn_by<1>(x, (static_cast<unsigned>(at) & unsigned{sizeof(Sum)}) == 0);
         turn_by<N / 2>(x, !starts_late(N / 2));
 #pragma unroll
         for (int i = 1; i < N; ++i) {
-            const Sum next = __shfl_sync(whole_warp, x[i], (lane + 1) % 32);
-            x[i] = starts_late(i) ? x[i] : next;
+            const Sum after = __shfl_sync(whole_warp, x[i], next);
+            x[i] = starts_late(i) ? x[i] : after;
         }
     }
 
     /// The same where it is known how many elements lie before the boundary, a constant: an exchange for each of them.
-    __device__ static void turn_known(Sum (&x)[N], int before, int lane) {
+    __device__ static void turn_known(Sum (&x)[N], int before, int next) {
         Sum turned[N];
 #pragma unroll
         for (int i = 0; i < N; ++i) {
             const int from = i + before;
-            turned[i] = from < N ? x[from % N] : __shfl_sync(whole_warp, x[from % N], (lane + 1) % 32);
+            turned[i] = from < N ? x[from % N] : __shfl_sync(whole_warp, x[from % N], next);
         }
 #pragma unroll
         for (int i = 0; i < N; ++i) x[i] = turned[i];
@@ -158,19 +158,19 @@ struct row_ends {
 };
 
 /// All of row number k, which x does not hold afterwards, but its ends: these go with the next ends.store(), which must
-/// come before row k + ends.rows. Nothing if the row is not `there`; the lanes take part all the same. By all lanes of
-/// a warp.
+/// come before row k + ends.rows. Nothing if the row is not `there`; the lanes take part all the same. `next`: the lane
+/// of the next piece, of the last one the first lane. By all lanes of a warp.
 ///
 /// `before`: the elements before the first multiple of 16 bytes, where a constant says so, see visit_row_places(). Else
 /// negative, and the row is turned with selections and without a branch: a branch for each place where it may start has
 /// fewer instructions, but rows no longer overlap.
 template <typename Sum, int N, int Unit>
 __device__ inline void store_row(const row_piece<Sum, N>& piece, Sum (&x)[N], const row_ends<Sum, N, Unit>& ends, int k,
-                                 bool there, int lane, int before = -1) {
+                                 bool there, int next, int before = -1) {
     if (before < 0)
-        piece.turn(x, lane);
+        piece.turn(x, next);
     else
-        piece.turn_known(x, before, lane);
+        piece.turn_known(x, before, next);
     const bool is_end = ends.has(piece);
     if (is_end) ends.put(piece, x, k);
     store_streaming_if(there && !is_end, before < 0 ? piece.begin() : piece.begin_known(before), x);
@@ -201,6 +201,28 @@ __device__ inline void move_one_behind(Sum (&x)[N], Sum left, int lane) {
 #pragma unroll
     for (int i = N - 1; i > 0; --i) x[i] = x[i - 1];
     x[0] = lane == 0 ? left : before;
+}
+
+/// In the other order.
+template <typename Sum, int N>
+__device__ inline void turn_if(Sum (&x)[N], bool wanted) {
+#pragma unroll
+    for (int i = 0; i < N / 2; ++i) {
+        const Sum first = x[i], last = x[N - 1 - i];
+        x[i] = wanted ? last : first;
+        x[N - 1 - i] = wanted ? first : last;
+    }
+}
+
+/// The row one element on, or the lane's elements in the other order.
+template <typename Sum, int N>
+__device__ inline void move_one_behind_or_turn(Sum (&x)[N], Sum left, bool behind, int lane) {
+    Sum turned[N];
+#pragma unroll
+    for (int i = 0; i < N; ++i) turned[i] = x[N - 1 - i];
+    move_one_behind(x, left, lane);
+#pragma unroll
+    for (int i = 0; i < N; ++i) x[i] = behind ? x[i] : turned[i];
 }
 
 /// Zeros in the row's first `valid` elements, at most 32 N of them, `step` apart.

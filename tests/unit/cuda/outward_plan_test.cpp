@@ -6,7 +6,9 @@
 #include "support/gpu.hpp"
 #include "support/random_blocks.hpp"
 
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/cuda/sat.hpp>
+#include <boxsum/cuda/workspace.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/sat.hpp>
 
@@ -191,6 +193,56 @@ TEST_F(outward_plan, floats_within_their_bound) {
                     << r << ", " << c;
             }
     }
+}
+
+/// By the pipeline where memory lies as it wants it, and by strips elsewhere, with the same plan in the same workspace,
+/// where tables of the record `fast` are made, too.
+TEST_F(outward_plan, tiles_and_strips_share_a_workspace) {
+    const auto check_tables = [&]<typename Pixel, typename Sum>(std::int64_t rows, std::int64_t cols,
+                                                                const table_origin& origin) {
+        for (const std::int64_t shift : {0, 1, 0}) {
+            const std::int64_t pitch = (cols + 31) / 16 * 16 * static_cast<std::int64_t>(sizeof(Pixel));
+            std::vector<std::byte> pixels(static_cast<std::size_t>((2 * rows + 1) * pitch));
+            for (std::size_t i = 0; i < pixels.size() / sizeof(Pixel); ++i)
+                reinterpret_cast<Pixel*>(pixels.data())[i] = static_cast<Pixel>(pick(100));
+            const cuda::device_buffer memory(pixels.size(), stream());
+            BOXSUM_CUDA_TRY(
+                cudaMemcpyAsync(memory.data(), pixels.data(), pixels.size(), cudaMemcpyHostToDevice, stream().get()));
+            const view_strides strides{pitch, static_cast<std::int64_t>(sizeof(Pixel)), rows * pitch};
+            const image_view<Pixel> image(reinterpret_cast<Pixel*>(pixels.data()) + shift, rows, cols, strides, 1, 2);
+            const image_view<Pixel> on_device(static_cast<Pixel*>(memory.data()) + shift, image.shape());
+            const std::vector<double> offsets{7, 50};
+            table_form form(table_layout::padded, origin);
+            form.offsets = offsets.data();
+            const block<Sum> sums(rows + 1, cols + 1, 1, 2, lying::row_major, random_);
+            const device_block d_sums(sums, stream());
+            const sat_inputs in{on_device};
+            const sat_outputs out{{d_sums.view(), form}};
+            std::optional<cuda::sat_plan> plan;
+            try {
+                plan.emplace(in, out, sat_options{.algorithm = "outwards", .parameters = "path=tiles"});
+            } catch (const unsupported& e) {
+                const std::string why = e.what();
+                ASSERT_TRUE(why.find("there are none") != std::string::npos ||
+                            why.find("capability 9.0") != std::string::npos)
+                    << why;
+                return;
+            }
+            cuda::workspace workspace(plan->workspace_bytes(), stream());
+            for (int run = 0; run < 2; ++run) plan->run_async(in, out, workspace, stream());
+            sums.for_each([&](std::int64_t plane, std::int64_t r, std::int64_t c, auto, Sum& entry) {
+                entry = static_cast<Sum>(outward<std::int64_t>(origin, r, c, [&](std::int64_t y, std::int64_t x) {
+                    return static_cast<std::int64_t>(image(y, x, 0, plane)) -
+                           static_cast<std::int64_t>(offsets[static_cast<std::size_t>(plane)]);
+                }));
+            });
+            EXPECT_TRUE(d_sums.equals_host()) << "shift " << shift;
+        }
+    };
+    check_tables.operator()<float, float>(70, 140, {30, 68});
+    check_tables.operator()<float, double>(66, 70, {66, 36});
+    check_tables.operator()<std::uint8_t, std::int32_t>(70, 150, {1, 48});
+    check_tables.operator()<std::uint8_t, std::uint32_t>(20, 200, {0, 9});
 }
 
 TEST_F(outward_plan, keeps_offsets_and_compares_them) {

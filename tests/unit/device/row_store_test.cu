@@ -45,7 +45,7 @@ __global__ void row_kernel(Sum* row, bool there) {
     using row_ends = cuda::row_ends<Sum, lane_cols, Unit>;
     __shared__ typename row_ends::memory memory;
     const row_ends ends(memory, threadIdx.x);
-    store_row(row_piece<Sum, lane_cols>(row, threadIdx.x), x, ends, 0, there, threadIdx.x);
+    store_row(row_piece<Sum, lane_cols>(row, threadIdx.x), x, ends, 0, there, (threadIdx.x + 1) % 32);
     ends.store(reinterpret_cast<std::byte*>(row), 0, there ? 1 : 0, threadIdx.x);
 }
 
@@ -74,7 +74,7 @@ __global__ void pieces_kernel(Sum* first, int rows, int pieces) {
             const int start = k * step + piece * row_elements<Sum>;
             Sum x[lane_cols];
             for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Sum>(start + threadIdx.x * lane_cols + i + 1);
-            store_row(of_lane, x, ends, k, true, threadIdx.x);
+            store_row(of_lane, x, ends, k, true, (threadIdx.x + 1) % 32);
             const int put = k % ends.rows + 1;
             if (put == ends.rows || k == rows - 1)
                 ends.store(reinterpret_cast<std::byte*>(first + start - (put - 1) * step), step * sizeof(Sum), put,
@@ -99,7 +99,7 @@ __global__ void whole_sectors_kernel(Sum* first, int rows, int pieces, int last)
             const int start = k * step + piece * row_elements<Sum>;
             Sum x[lane_cols];
             for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Sum>(3 * (start + threadIdx.x * lane_cols + i));
-            store_row(of_lane, x, ends, k, true, threadIdx.x);
+            store_row(of_lane, x, ends, k, true, (threadIdx.x + 1) % 32);
             const int put = k % ends.rows + 1;
             if (put == ends.rows || k == rows - 1)
                 ends.store_whole(

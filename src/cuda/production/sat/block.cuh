@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 /// What the roles of the tile pipeline share: words in the workspace, tiles in shared memory, their arithmetic, and the
 /// block that a role is a function of.
@@ -102,6 +103,7 @@ struct tile_position {
     bool has_above;              // there is a table row above its group
     bool last_col;               // of its plane
     int valid_rows, valid_cols;  // from its first one on in the table; perhaps more than it has
+    bool up, left;               // above the origin, left of it: of tables that grow from one
     std::byte* to;               // where the first of its sums is stored
 
     __device__ bool valid() const { return tag != 0; }
@@ -265,7 +267,9 @@ struct tile_block {
     static constexpr tile_store store = K.store;
     static constexpr int channels = K.channels;
     static constexpr bool whole_sectors = store == tile_store::whole_sectors;
-    using pixels = tile_pixels<Pixel, Sum, K.load>;
+    static constexpr bool outwards = K.outwards;
+    using pixels = tile_pixels<Pixel, Sum, K.load, outwards>;
+    using plan = plan_of<Sum, outwards>;
     using value_words = words_of_value<Sum>;
     using sum_in_tile = tile_sum<Pixel, Sum>;
     using sum_in_group = group_sum<Pixel, Sum>;
@@ -285,6 +289,7 @@ struct tile_block {
     static constexpr bool chain = K.columns == tile_columns::chain;
     static_assert(!chain || (channels == 1 && store == tile_store::straight && K.load == tile_load::box));
     static_assert(panels == 1 || (!one_behind && K.load == tile_load::box));
+    static_assert(!outwards || (channels == 1 && panels == 1 && !chain && !whole_sectors && K.load == tile_load::box));
     using lane_channels = channels_of_lane<channels, lane_cols>;
     /// Of the table of sums; beside it there may be that of squares.
     using table_sum = typename tables_of<Sum>::sum;
@@ -336,7 +341,7 @@ struct tile_block {
     /// Whether there is code of its own for each place where rows that start anywhere may start, if it changes from row
     /// to row as in packed tables: half of the instructions of a store, twice the code, of which a table needs a part.
     // H200, 13.0: 8u32u packed 0.965 at 4093, 1.005 padded at 4096; 32f32f 1.12
-    static constexpr bool places_are_known = in_halves && channels == 1;
+    static constexpr bool places_are_known = in_halves && channels == 1 && !outwards;
     /// Whether carries stay in shared memory until rows are stored. There are three slots, so that `carry` never waits
     /// for their place.
     static constexpr bool carries_stay = in_halves && channels > 1;
@@ -348,7 +353,7 @@ struct tile_block {
     /// channels for a quarter of the time of `finish`. There, half of the rows, twice.
     static constexpr int together = channels == 1 ? tile::warp_rows : tile::warp_rows / 2;
 
-    const tile_plan& p;
+    const plan& p;
     const maps_of_image& maps;
     const exchange_words& words;
     workspace_header* header;
@@ -377,8 +382,34 @@ struct tile_block {
     __device__ static unsigned offset_of(unsigned slot, int panel) {
         return slot * slot_bytes + static_cast<unsigned>(panel) * pixels::bytes;
     }
-    __device__ pixels pixels_of(unsigned slot, int panel) const { return {slots + offset_of(slot, panel)}; }
+    __device__ pixels pixels_of(unsigned slot, int panel, const tile_position& at) const {
+        std::byte* const first = slots + offset_of(slot, panel);
+        if constexpr (outwards) {
+            const auto [up, left] = std::pair(at.up, at.left);
+            return {up ? first + (tile::rows - 1) * pixels::pitch : first, {up, left, offset_of_plane(at.plane)}};
+        } else {
+            return {first};
+        }
+    }
+    __device__ Sum offset_of_plane(unsigned plane) const {
+        return p.offsets[static_cast<int>(plane) < p.last_offset ? static_cast<int>(plane) : p.last_offset];
+    }
     __device__ std::byte* pixels_beside(unsigned slot) const { return slots + offset_of(slot, panels); }
+
+    /// From a sum of a tile to the next one in its row, in entries of the table.
+    __device__ static int step_of(const tile_position& at) {
+        if constexpr (outwards)
+            return at.left ? -1 : 1;
+        else
+            return 1;
+    }
+    /// From a row of a tile to the next one, of that many bytes in the table.
+    __device__ static std::int64_t stride_of(const tile_position& at, std::int64_t stride) {
+        if constexpr (outwards)
+            return at.up ? -stride : stride;
+        else
+            return stride;
+    }
 
     /// Modulo 16 it does not matter which tile of the plane it is: they are 64 rows and multiples of 64 bytes apart.
     __device__ row_shifts shifts_of(unsigned plane) const {

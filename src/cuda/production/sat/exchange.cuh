@@ -50,7 +50,7 @@ __device__ inline void run_left(const B& b, int warp) {
 #pragma unroll(B::panels_unrolled)
             for (int panel = 0; panel < B::panels; ++panel) {
                 typename B::sum_in_tile col[B::lane_cols];
-                b.pixels_of(slot, panel).add_cols(col, b.lane);
+                b.pixels_of(slot, panel, at).add_cols(col, b.lane);
                 typename B::of_panel own[B::lane_cols];
 #pragma unroll
                 for (int i = 0; i < B::lane_cols; ++i) own[i] = static_cast<typename B::of_panel>(col[i]);
@@ -244,7 +244,9 @@ __device__ inline void run_above(const B& b) {
     constexpr auto words_of_cols = sizeof(typename B::col_sum_words) / sizeof(tagged_word);
     // Squares have twice the words.
     constexpr bool all = words_of_cols == 2 && B::tuned.looks_at_all;
-    constexpr int batch = all ? most_group_rows - 1 : words_of_cols == 4 && words_of<typename B::sum> != 1 ? 2 : 3;
+    // One less where directions take registers, of which bytes would spill 40.
+    constexpr int of_group = B::outwards ? most_group_rows - 2 : most_group_rows - 1;
+    constexpr int batch = all ? of_group : words_of_cols == 4 && words_of<typename B::sum> != 1 ? 2 : 3;
     for (typename B::tile_counter now;; ++now.n) {
         const unsigned slot = now.slot();
         const tile_position& at = b.shared.position[now.position()];

@@ -52,7 +52,7 @@ __device__ inline void scan_each_row(const B& b, typename B::scanned (&x)[B::tog
     for (int k = 0; k < B::together; ++k) {
         const auto from = rows.of_lane(k, b.lane);
 #pragma unroll
-        for (int i = 0; i < B::lane_cols; ++i) x[k][i] = widen<typename B::scanned>(from.x[i]);
+        for (int i = 0; i < B::lane_cols; ++i) x[k][i] = rows.turns.template term<typename B::scanned>(from.x[i]);
     }
     arrive_as_reader();
 #pragma unroll
@@ -123,15 +123,17 @@ __device__ inline void move_up(typename B::scanned (&x)[B::tile::warp_rows][B::l
 
 /// This warp's 16 rows of a panel, scanned along both directions.
 template <typename B>
-__device__ inline void scan_rows(const B& b, sums_in_halves<B::channels>& x, unsigned slot, int panel, int warp) {
-    x.scan(b.pixels_of(slot, panel).from_row(warp * B::tile::warp_rows), b.lane, [&] {
+__device__ inline void scan_rows(const B& b, sums_in_halves<B::channels>& x, const tile_position& at, unsigned slot,
+                                 int panel, int warp) {
+    x.scan(b.pixels_of(slot, panel, at).from_row(warp * B::tile::warp_rows), b.lane, [&] {
         if (panel == B::panels - 1) b.arrive(b.shared.read[slot]);
     });
 }
 
 template <typename B>
-__device__ inline void scan_rows(const B& b, typename B::scanned (&x)[B::tile::warp_rows][B::lane_cols], unsigned slot,
-                                 int panel, int warp) {
+__device__ inline void scan_rows(const B& b, typename B::scanned (&x)[B::tile::warp_rows][B::lane_cols],
+                                 const tile_position& at, unsigned slot, int panel, int warp) {
+    const typename B::pixels tile_rows = b.pixels_of(slot, panel, at);
 #pragma unroll 1
     for (int first = 0; first < B::tile::warp_rows; first += B::together) {
         if constexpr (B::together < B::tile::warp_rows)
@@ -139,7 +141,7 @@ __device__ inline void scan_rows(const B& b, typename B::scanned (&x)[B::tile::w
         const auto arrive_as_reader = [&] {
             if (panel == B::panels - 1 && first + B::together == B::tile::warp_rows) b.arrive(b.shared.read[slot]);
         };
-        const typename B::pixels rows = b.pixels_of(slot, panel).from_row(warp * B::tile::warp_rows + first);
+        const typename B::pixels rows = tile_rows.from_row(warp * B::tile::warp_rows + first);
         typename B::scanned some[B::together][B::lane_cols];
         if constexpr (std::is_same_v<typename B::pixel, std::uint8_t> ||
                       std::is_same_v<typename B::pixel, with_square<std::uint8_t>>)
@@ -213,7 +215,7 @@ __device__ inline void finish_below_above(const B& b) {
 #pragma unroll 1
         for (int panel = 0; panel < B::panels; ++panel) {
             typename B::panel_sums x;
-            scan_rows(b, x, slot, panel, warp);
+            scan_rows(b, x, at, slot, panel, warp);
             // Two copies by turns and one barrier a panel: whoever writes a copy again has passed the barrier of
             // the panel between, which the others reach behind their reads.
             auto& bottom = b.shared.bottom[(now.n * B::panels + static_cast<unsigned>(panel)) % 2];
@@ -299,7 +301,7 @@ __device__ inline void finish_in_chain(const B& b) {
         if (!at.valid()) break;
         b.wait_for_moved_rows(now);
         typename B::scanned x[B::tile::warp_rows][B::lane_cols];
-        scan_rows(b, x, slot, 0, warp);
+        scan_rows(b, x, at, slot, 0, warp);
         // Copies by turns, as above: they are read behind the second barrier, too.
         const unsigned turn = now.n % 2;
         auto& bottom = b.shared.bottom[turn];

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 
 namespace boxsum::cuda {
 
@@ -47,6 +48,9 @@ struct sat_geometry {
     int channels = 1;
     int origin = 0;  ///< 0: inclusive; 1: exclusive and padded
     sat_carries carries;
+    // Of tables from an origin outwards.
+    std::int64_t up = 0, left = 0;    ///< pixels above and left of the origin (table_form::origin)
+    std::span<const double> offsets;  ///< taken from pixels, of each plane, or one of all; not owned
 
     sat_geometry() = default;
 
@@ -82,9 +86,14 @@ constexpr int common_alignment(std::initializer_list<std::int64_t> offsets) {
     return static_cast<int>(all & -all);
 }
 
-/// Tiles over `extent` sums. A table that is nothing but its border has one, for the border.
-constexpr unsigned tiles_along(std::int64_t extent, int of_tile) {
-    return static_cast<unsigned>(extent < 1 ? 1 : (extent + of_tile - 1) / of_tile);
+constexpr unsigned whole_tiles(std::int64_t extent, int of_tile) {
+    return static_cast<unsigned>((extent + of_tile - 1) / of_tile);
+}
+
+/// Tiles over `extent` sums, of which `before` grow backwards. A table that is nothing but its border has one, for the
+/// border.
+constexpr unsigned tiles_along(std::int64_t extent, int of_tile, std::int64_t before = 0) {
+    return extent < 1 ? 1 : whole_tiles(before, of_tile) + whole_tiles(extent - before, of_tile);
 }
 
 inline std::int64_t address_of(const void* pointer) {

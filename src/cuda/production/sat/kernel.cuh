@@ -41,6 +41,11 @@
 /// A part of a larger table is seeded where tiles learn of others: `carry` adds what is left of the part, `above` takes
 /// what is above it for the table row above the first group.
 ///
+/// A table that grows from an origin in all four directions (outward_plan) has tiles whose rows go up, or from right to
+/// left. Only those who read pixels or store sums see that: pixels are turned where they come from shared memory, sums
+/// where they leave, and all between has rows and columns as they count from the origin on. A pixel's offset is taken
+/// from it there, too; integers lose it where they leave, as often as there are pixels in them.
+///
 /// No block needs another to be resident: every wait is for lower tickets, which are drawn in the order in which blocks
 /// run, or for an earlier role on the same tile.
 ///
@@ -52,15 +57,15 @@ namespace boxsum::cuda {
 /// the workspace leaves them; tags of this call's epoch are nowhere in the workspace. Empty where boxes are loaded and
 /// there is no copy engine: there, nobody launches it.
 template <typename Pixel, typename Sum, tile_load Load, tile_store Store, int Channels, int Panels,
-          tile_columns Columns>
+          tile_columns Columns, bool Outwards>
 __global__ void __launch_bounds__(tile_shape<Sum>::threads,
                                   registers_move ? tile_shape<Sum>::blocks_per_multiprocessor : 2)
     sat_tile_kernel(
-        const __grid_constant__ tile_plan plan,
+        const __grid_constant__ plan_of<Sum, Outwards> plan,
         const __grid_constant__ image_maps<phases_of(Load, sizeof(Pixel)), Store == tile_store::whole_sectors> maps,
         const __grid_constant__ exchange_words words, workspace_header* header, std::byte* workspace,
         std::size_t workspace_bytes) {
-    constexpr tile_kernel K{Load, Store, Channels, Panels, Columns};
+    constexpr tile_kernel K{Load, Store, Channels, Panels, Columns, Outwards};
     if constexpr (K.load == tile_load::rows || has_copy_engine) {
         using tile = tile_shape<Sum>;
         using block_of_roles = tile_block<Pixel, Sum, K>;
@@ -98,7 +103,7 @@ __global__ void __launch_bounds__(tile_shape<Sum>::threads,
 /// The stubs that nvcc 13 writes for kernels cannot name an aggregate.
 template <typename Pixel, typename Sum, tile_kernel K>
 constexpr auto* sat_tile_kernel_of() {
-    return sat_tile_kernel<Pixel, Sum, K.load, K.store, K.channels, K.panels, K.columns>;
+    return sat_tile_kernel<Pixel, Sum, K.load, K.store, K.channels, K.panels, K.columns, K.outwards>;
 }
 
 }  // namespace boxsum::cuda

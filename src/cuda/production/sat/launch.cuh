@@ -154,12 +154,18 @@ void start_tiles(const tile_launch& l, const table_memory& memory, const executi
                                std::to_string(how.workspace_bytes));
     using block = tile_block<Pixel, Sum, K>;
     using kernel = decltype(sat_tile_kernel_of<Pixel, Sum, K>());
+    const plan_of<Sum, K.outwards> plan_of_kernel = [&] {
+        if constexpr (K.outwards)
+            return outward_plan<Sum>(plan, l.g);
+        else
+            return plan;
+    }();
     launch_allowed(reinterpret_cast<kernel>(l.kernel),
                    {.grid = l.grid,
                     .block = tile::threads,
                     .shared_bytes = dynamic_bytes_of<block>,
                     .overlaps_predecessor = l.limits.copy_engine},
-                   how.stream, plan, maps, words, how.header, static_cast<std::byte*>(how.workspace),
+                   how.stream, plan_of_kernel, maps, words, how.header, static_cast<std::byte*>(how.workspace),
                    how.workspace_bytes);
 }
 
@@ -323,6 +329,23 @@ tile_launch launch_of_table(const sat_geometry& g, const sat_geometry&, const de
     return launch_of_tiles<Pixel, Sum>(g, limits, chain_pays(g.cols, types_of<Pixel, Sum>));
 }
 
+/// Of one channel that grows from an origin: none where rows of the image, or the origin in them, are not at multiples
+/// of 16 bytes, where boxes begin. What is left of the origin is a multiple of 16 bytes of the table then, too.
+template <typename Pixel, typename Sum>
+tile_launch launch_outwards(const sat_geometry& g, const device_limits& limits, int tiles_in_flight = 0) {
+    using enum tile_store;
+    if (g.left * sizeof(Pixel) % 16 != 0) return {};
+    tile_launch launch;
+    const auto try_kernel = [&]<tile_store Store>() {
+        if (!launch)
+            launch = launch_with<Pixel, Sum, tile_kernel{.store = Store, .outwards = true}>(g, limits, tiles_in_flight);
+    };
+    if (g.left == 0) try_kernel.template operator()<straight>();
+    try_kernel.template operator()<one_behind>();
+    try_kernel.template operator()<anywhere>();
+    return launch;
+}
+
 /// Several channels have fewer pixels a tile, so a chain would have more hops for the same pixels: always groups.
 template <typename Pixel, typename Sum>
 tile_launch launch_of_channels(const sat_geometry& g, const sat_geometry&, const device_limits& limits) {
@@ -350,6 +373,21 @@ std::unique_ptr<const prepared_table> prepare_tiles(const sat_geometry& g, dtype
     std::unique_ptr<const prepared_table> prepared;
     visit_kernel_types<Pixel>(sum, square, [&]<typename Kind, typename Sum>() {
         prepared = std::make_unique<prepared_tiles>(g, int{sizeof(Sum)}, limits, launch_of_table<Kind, Sum>);
+    });
+    return prepared;
+}
+
+template <typename Pixel>
+std::unique_ptr<const prepared_table> prepare_outwards(const sat_geometry& g, dtype sum, bool square,
+                                                       const device_limits& limits) {
+    std::unique_ptr<const prepared_table> prepared;
+    visit_kernel_types<Pixel>(sum, square, [&]<typename Kind, typename Sum>() {
+        if constexpr (has_outwards<Kind, Sum>)
+            prepared = std::make_unique<prepared_tiles>(
+                g, int{sizeof(Sum)}, limits,
+                [](const sat_geometry& table, const sat_geometry&, const device_limits& device) {
+                    return launch_outwards<Kind, Sum>(table, device);
+                });
     });
     return prepared;
 }

@@ -2,6 +2,7 @@
 
 #include "cuda/device/channels.cuh"
 #include "cuda/device/layers.cuh"
+#include "cuda/device/row_store.cuh"
 #include "cuda/device/streaming.cuh"
 #include "cuda/device/warp_scan.cuh"
 #include "cuda/production/sat/plan.hpp"
@@ -54,9 +55,41 @@ using group_sum = typename pixel_sums<Pixel, Sum>::in_group;
 template <typename Pixel, typename Sum>
 using tile_word = typename pixel_sums<Pixel, Sum>::word;
 
+/// How the pixels of a tile are turned, and what is taken from each: nothing, but of tables that grow from an origin.
+template <typename Sum, bool Outwards>
+struct pixel_turns {
+    static constexpr bool up = false, left = false;
+
+    /// What is summed of a pixel.
+    template <typename T, typename Pixel>
+    __device__ T term(Pixel x) const {
+        return widen<T>(x);
+    }
+};
+
+template <typename Sum>
+struct pixel_turns<Sum, true> {
+    bool up, left;  ///< rows go up, or from right to left
+    Sum offset;
+
+    /// Integers lose the offset where they leave, see leaving_sums.
+    template <typename T, typename Pixel>
+    __device__ T term(Pixel x) const {
+        if constexpr (std::is_integral_v<Pixel>)
+            return widen<T>(x);
+        else
+            return widen<T>(x) - offset;
+    }
+    template <typename T, typename Pixel>
+    __device__ T term(squared<Pixel> x) const {
+        const T own = term<T>(x.x);
+        return own * own;
+    }
+};
+
 /// Adds 16 bytes of pixels to four partial sums.
-template <typename Pixel, typename Partial>
-__device__ inline void add_pixels(uint4 chunk, Partial (&sum)[4]) {
+template <typename Pixel, typename Partial, typename Turns>
+__device__ inline void add_pixels(uint4 chunk, Partial (&sum)[4], const Turns& turns) {
     if constexpr (std::is_same_v<Pixel, std::uint8_t>) {
         sum[0] = __dp4a(chunk.x, 0x01010101u, sum[0]);
         sum[1] = __dp4a(chunk.y, 0x01010101u, sum[1]);
@@ -74,7 +107,7 @@ __device__ inline void add_pixels(uint4 chunk, Partial (&sum)[4]) {
         vector_of<Pixel, count> pixels;
         memcpy(&pixels, &chunk, 16);
 #pragma unroll
-        for (int i = 0; i < count; ++i) sum[i % 4] += widen<Partial>(pixels.x[i]);
+        for (int i = 0; i < count; ++i) sum[i % 4] += turns.template term<Partial>(pixels.x[i]);
     }
 }
 
@@ -113,7 +146,7 @@ struct row_shifts {
 /// bytes more, of which up to 15 in front are none of its own when it has landed. add_rows() moves it to the front, so
 /// that nobody behind needs to know where rows of the image start. There, what is outside the image is not zero but
 /// anything: no sum that is stored has it among its pixels.
-template <typename Pixel, typename Sum, tile_load Load>
+template <typename Pixel, typename Sum, tile_load Load, bool Outwards = false>
 struct tile_pixels {
     using tile = tile_shape<Sum>;
     using sum_in_tile = tile_sum<Pixel, Sum>;
@@ -124,20 +157,53 @@ struct tile_pixels {
     static constexpr int phases = phases_of(Load, sizeof(Pixel)), phase_rows = tile::rows / phases;
     static constexpr int phase_bytes = (phase_rows * pitch + 127) / 128 * 128;  // the copy engine's alignment
     static constexpr int bytes = phases * phase_bytes;
+    static_assert(!Outwards || !shifted);
 
-    std::byte* first;
+    std::byte* first;  ///< of the row that counts as the first one
+    [[no_unique_address]] pixel_turns<Sum, Outwards> turns;
 
-    __device__ std::byte* row(unsigned r) const { return first + r % phases * phase_bytes + r / phases * pitch; }
+    /// From a row to the next one of its phase.
+    __device__ int step() const { return turns.up ? -pitch : pitch; }
+
+    __device__ std::byte* row(unsigned r) const {
+        if constexpr (Outwards)
+            return first + static_cast<int>(r) * step();
+        else
+            return first + r % phases * phase_bytes + r / phases * pitch;
+    }
     /// The tile from a row on that is a multiple of `phases`: the places of its rows are constants.
-    __device__ tile_pixels from_row(unsigned r) const { return {first + r / phases * pitch}; }
+    __device__ tile_pixels from_row(unsigned r) const {
+        if constexpr (Outwards)
+            return {row(r), turns};
+        else
+            return {first + r / phases * pitch};
+    }
     /// The row that is number `place` in shared memory.
     __device__ static unsigned row_at(unsigned place) { return place % phase_rows * phases + place / phase_rows; }
     /// Neighbours, of which lane 0 has the row's first ones.
     __device__ vector_of<Pixel, lane_cols> of_lane(unsigned r, int lane) const {
-        return reinterpret_cast<const vector_of<Pixel, lane_cols>*>(row(r))[lane];
+        using of_lane = vector_of<Pixel, lane_cols>;
+        if constexpr (Outwards && sizeof(of_lane) >= 8) {
+            // As one access: the compiler takes apart what is turned.
+            const auto bits = reinterpret_cast<const std::conditional_t<sizeof(of_lane) == 16, uint4, uint2>*>(
+                row(r))[turned_lane(lane)];
+            of_lane x;
+            memcpy(&x, &bits, sizeof x);
+            turn_row(x.x);
+            return x;
+        } else {
+            static_assert(!Outwards || std::is_same_v<Pixel, std::uint8_t>);  // goes by word()
+            return reinterpret_cast<const of_lane*>(row(r))[lane];
+        }
     }
     /// 4 bytes.
-    __device__ std::uint32_t word(unsigned r, int i) const { return reinterpret_cast<const std::uint32_t*>(row(r))[i]; }
+    __device__ std::uint32_t word(unsigned r, int i) const {
+        const std::uint32_t x = reinterpret_cast<const std::uint32_t*>(row(r))[turned_lane(i)];
+        if constexpr (Outwards)
+            return __byte_perm(x, 0, turns.left ? 0x0123 : 0x3210);
+        else
+            return x;
+    }
     /// 16 bytes.
     __device__ uint4 chunk(unsigned r, int i) const { return reinterpret_cast<const uint4*>(row(r))[i]; }
 
@@ -148,7 +214,7 @@ struct tile_pixels {
         if constexpr (shifted) {
             each_row_to_front(shifts, lane, [&](auto each_chunk) {
                 sum_in_tile own[4]{};
-                each_chunk([&](uint4 pixels, int) { add_pixels<Pixel>(pixels, own); });
+                each_chunk([&](uint4 pixels, int) { add_pixels<Pixel>(pixels, own, turns); });
                 sum[0] = sum[1];
                 sum[1] = total(own);
             });
@@ -159,8 +225,8 @@ struct tile_pixels {
 #pragma unroll 2
             for (int i = 0; i < chunks; ++i) {
                 const int at = chunk_at(i, lane);
-                add_pixels<Pixel>(chunk(lane, at), a);
-                add_pixels<Pixel>(chunk(lane + 32, at), b);
+                add_pixels<Pixel>(chunk(lane, at), a, turns);
+                add_pixels<Pixel>(chunk(lane + 32, at), b, turns);
             }
             sum[0] = total(a);
             sum[1] = total(b);
@@ -220,7 +286,7 @@ struct tile_pixels {
             std::uint32_t even = 0, odd = 0;  // two sums of 16 bits each: 64 * 255 fits
             each_place<parts>([&](const std::byte* place) {
                 const std::uint32_t x =
-                    reinterpret_cast<const std::uint32_t*>(place + lane / lanes * pitch)[lane % lanes];
+                    reinterpret_cast<const std::uint32_t*>(place + lane / lanes * pitch)[turned_lane(lane) % lanes];
                 even += x & 0x00ff00ffu;
                 odd += (x >> 8) & 0x00ff00ffu;
             });
@@ -229,6 +295,7 @@ struct tile_pixels {
                 sum[1] = odd & 0xffffu;
                 sum[2] = even >> 16;
                 sum[3] = odd >> 16;
+                turn_row(sum);
             } else {
                 even += __shfl_xor_sync(whole_warp, even, lanes);
                 odd += __shfl_xor_sync(whole_warp, odd, lanes);
@@ -245,20 +312,31 @@ struct tile_pixels {
             for (int i = 0; i < lane_cols; ++i) sum[i] = {};
             each_place<2>([&](const std::byte* place) {
                 using of_lane = vector_of<Pixel, lane_cols>;
-                const auto x = reinterpret_cast<const of_lane*>(place)[lane];
-                const auto y = reinterpret_cast<const of_lane*>(place + pitch)[lane];
+                const auto x = reinterpret_cast<const of_lane*>(place)[turned_lane(lane)];
+                const auto y = reinterpret_cast<const of_lane*>(place + pitch)[turned_lane(lane)];
 #pragma unroll
                 for (int i = 0; i < lane_cols; ++i) {
-                    sum[i] += widen<sum_in_tile>(x.x[i]);
-                    other[i] += widen<sum_in_tile>(y.x[i]);
+                    sum[i] += turns.template term<sum_in_tile>(x.x[i]);
+                    other[i] += turns.template term<sum_in_tile>(y.x[i]);
                 }
             });
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i) sum[i] += other[i];
+            turn_row(sum);
         }
     }
 
+    /// What a lane has of a row in shared memory, and back, in the other order where rows go from right to left.
+    template <typename T>
+    __device__ void turn_row(T (&x)[lane_cols]) const {
+        if constexpr (Outwards) turn_if(x, turns.left);
+    }
+
   private:
+    __device__ int turned_lane(int lane) const {
+        return turns.left ? 31 - lane : lane;
+    }
+
     /// Of bytes and their squares, two columns a lane: as above each half of the warp has every other row, and four
     /// columns a lane.
     __device__ void add_cols_and_squares(sum_in_tile (&sum)[lane_cols], int lane) const {
@@ -296,7 +374,7 @@ struct tile_pixels {
     template <int Step, typename F>
     __device__ void each_place(F f) const {
         constexpr int together = 8 / Step * (std::is_same_v<Pixel, std::uint8_t> || has_square<Pixel> ? 1 : 2);
-        const std::byte* phase = first;
+        const std::byte* phase = turns.up ? first - (tile::rows - 1) * pitch : first;
 #pragma unroll 1
         for (int i = 0; i < phases; ++i, phase += phase_bytes)
 #pragma unroll(together)

@@ -83,6 +83,14 @@ std::size_t tiles_workspace_bytes(const sat_geometry& g, int pixel_bytes, int su
     return bytes;
 }
 
+std::size_t outwards_workspace_bytes(const sat_geometry& g, int pixel_bytes, int sum_bytes, int multiprocessors) {
+    std::size_t bytes = 0;
+    for (const tile_store store : {tile_store::straight, tile_store::one_behind, tile_store::anywhere})
+        bytes = std::max(bytes, bytes_of_tile_words(g, {pixel_bytes, sum_bytes}, {.store = store, .outwards = true},
+                                                    multiprocessors));
+    return bytes;
+}
+
 std::size_t both_tables_workspace_bytes(const sat_geometry& sums, const sat_geometry& squares, int pixel_bytes,
                                         int sum_bytes, int squares_bytes, int multiprocessors) {
     const tile_types types{pixel_bytes, sum_bytes, squares_bytes};

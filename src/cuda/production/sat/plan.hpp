@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 /// The plan of the tile pipeline: what follows from a geometry and a kernel. Host-only.
 namespace boxsum::cuda {
@@ -60,6 +61,36 @@ struct tile_plan {
     bool is_part;              ///< whether there are any carries
     bool has_above, has_left;  ///< whether they add to the first row of tiles, or to rows of all tiles
 };
+
+/// The same of a table that grows from an origin in all four directions. Left of the origin a row of tiles goes on from
+/// right to left, and right of it begins anew, with the tile and the group of tiles behind the last ones on the left.
+/// So do rows of tiles above and below it. Each of the four quarters is a table of its own, whose rows and columns
+/// count from the origin on, wherever they lie.
+template <typename Sum>
+struct outward_plan : tile_plan {
+    static constexpr int most_offsets = 64;
+    std::int64_t up, left;              ///< pixels above and left of the origin
+    unsigned up_rows, left_cols;        ///< of tiles
+    unsigned up_lined_up, left_groups;  ///< up_rows in whole groups; groups of left_cols
+    int last_offset;
+    Sum offsets[most_offsets];  ///< of each plane up to the last one, which is that of all behind it
+
+    outward_plan(const tile_plan& plan, const sat_geometry& g)
+        : tile_plan(plan), up(g.up), left(g.left), last_offset(static_cast<int>(g.offsets.size()) - 1), offsets{} {
+        up_rows = whole_tiles(up, tile_shape<Sum>::rows);
+        left_cols = whole_tiles(left, tile_shape<Sum>::cols);
+        up_lined_up = whole_tiles(up_rows, static_cast<int>(by_group_rows.divisor())) * by_group_rows.divisor();
+        left_groups = whole_tiles(left_cols, static_cast<int>(by_group_cols.divisor()));
+        for (std::size_t i = 0; i < g.offsets.size(); ++i)
+            if constexpr (std::is_integral_v<Sum>)
+                offsets[i] = static_cast<Sum>(static_cast<std::int64_t>(g.offsets[i]));
+            else
+                offsets[i] = static_cast<Sum>(g.offsets[i]);
+    }
+};
+
+template <typename Sum, bool Outwards>
+using plan_of = std::conditional_t<Outwards, outward_plan<Sum>, tile_plan>;
 
 /// Words of the header that count, for the rows of tiles that share one, tiles whose words nobody needs any more. They
 /// fill the header's second line of 128 bytes: they are looked at all the time, and the ticket is in the first.
@@ -114,18 +145,19 @@ inline tile_plan make_tile_plan(const sat_geometry& g, tile_types types, tile_ke
         p.rows_aligned = p.rows_aligned && rows_at_16(address_of(p.squares), *squares);
         panel_cols = squares_panel_cols;
     }
-    const std::int64_t last_cols = p.cols % panel_cols;  // of the last tile of a row, if not all
+    const std::int64_t last_cols = (p.cols - g.left) % panel_cols;  // of the last tile of a row, if not all
     p.one_behind = p.border && g.channels == 1 && (last_cols == 0 || last_cols + 1 >= panel_cols / 32) &&
                    rows_at_16(address_of(p.sums) - sum_bytes, g) &&
                    (squares == nullptr || rows_at_16(address_of(p.squares) - squares_bytes, *squares));
-    p.tile_rows = tiles_along(p.rows, tile::rows);
-    p.tile_cols = tiles_along(p.cols, k.panels * panel_cols);
+    p.tile_rows = tiles_along(p.rows, tile::rows, g.up);
+    p.tile_cols = tiles_along(p.cols, k.panels * panel_cols, g.left);
     p.tiles = static_cast<unsigned>(g.planes) * p.tile_rows * p.tile_cols;
 
     const unsigned group_cols = group_cols_of(p.tile_cols, g.channels, types);
     const unsigned group_rows = group_rows_of(k, types, p.tile_rows, p.tile_cols);
-    p.groups = (p.tile_cols + group_cols - 1) / group_cols;
-    p.rows_of_plane = (p.tile_rows + group_rows - 1) / group_rows * group_rows;
+    p.groups = tiles_along(p.tile_cols, static_cast<int>(group_cols), whole_tiles(g.left, k.panels * panel_cols));
+    p.rows_of_plane =
+        tiles_along(p.tile_rows, static_cast<int>(group_rows), whole_tiles(g.up, tile::rows)) * group_rows;
 
     const unsigned all_rows = static_cast<unsigned>(g.planes) * p.rows_of_plane;
     p.ring_rows = ring_rows_of(k, types, tiles_in_flight, p.tile_cols, group_rows);

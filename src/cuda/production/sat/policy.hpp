@@ -41,6 +41,7 @@ struct tile_kernel {
     int channels = 1;
     int panels = 1;  ///< of a tile, side by side
     tile_columns columns = tile_columns::groups;
+    bool outwards = false;  ///< tables from an origin outwards, of pixels less an offset
 };
 
 /// Bytes of a pixel and of an entry of the table; of the table of squares, where one kernel computes both.
@@ -68,10 +69,20 @@ inline constexpr bool listed_in_every_layout = (std::is_same_v<Pixel, std::uint8
                                                 std::is_same_v<Sum, std::uint32_t>) ||
                                                (std::is_same_v<Pixel, float> && std::is_same_v<Sum, float>);
 
+/// Types of tables from an origin outwards: those that their forms are for, sums of 32f and of its squares, and bytes,
+/// whose sums lose the offset as numbers modulo 2^32.
+template <typename Pixel, typename Sum>
+inline constexpr bool has_outwards = std::is_integral_v<Pixel>
+                                         ? sizeof(Pixel) == 1 && std::is_same_v<Sum, std::uint32_t>
+                                         : sizeof(Pixel) == sizeof(float) && std::is_floating_point_v<Sum>;
+
 /// Sums of pixels; of squares there is what every type has.
 template <typename Pixel, typename Sum>
 constexpr bool is_compiled(tile_kernel k) {
     using enum tile_store;
+    if (k.outwards)
+        return has_outwards<Pixel, Sum> && k.load == tile_load::box && k.store != whole_sectors && k.channels == 1 &&
+               k.panels == 1 && k.columns == tile_columns::groups;
     constexpr bool listed = listed_in_every_layout<Pixel, Sum>, bytes = std::is_same_v<Pixel, std::uint8_t>;
     if (k.load == tile_load::rows) return k.store == anywhere && k.panels == 1 && k.columns == tile_columns::groups;
     if constexpr (!std::is_arithmetic_v<Pixel>) return false;

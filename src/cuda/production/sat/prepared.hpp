@@ -86,6 +86,15 @@ template <typename Pixel>
 std::unique_ptr<const prepared_table> prepare_tiles(const sat_geometry& g, dtype sum, bool square,
                                                     const device_limits& limits);
 
+/// The same of a table that grows from an origin, of pixels less an offset (sat_geometry::up). Null where there are no
+/// kernels for these types.
+template <typename Pixel>
+std::unique_ptr<const prepared_table> prepare_outwards(const sat_geometry& g, dtype sum, bool square,
+                                                       const device_limits& limits);
+
+/// Words in bytes, wherever its table starts.
+std::size_t outwards_workspace_bytes(const sat_geometry& g, int pixel_bytes, int sum_bytes, int multiprocessors);
+
 /// The same for several channels.
 template <typename Pixel>
 std::unique_ptr<const prepared_table> prepare_tiles_of_channels(const sat_geometry& g, dtype sum, bool square,

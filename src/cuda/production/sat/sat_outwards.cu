@@ -10,8 +10,10 @@
 //     down, -  <-|->  down, +          its rows from the origin's column on.
 //
 // The offset is taken from a pixel when it has been loaded, in the table's type, so that no sum ever has it. Strips are
-// those of the exhibit partial-column-row: 2 reads and 1 write, where the record `fast` reads once. Its copy engine
-// brings pixels into shared memory as they are, and its order of tiles has one direction.
+// those of the exhibit partial-column-row: 2 reads and 1 write, in any form and of any types.
+//
+// Large tables of the types that such forms are for come from the pipeline of the record `fast` (kernel.cuh), which
+// reads once and turns the tiles of each quarter.
 
 #include "core/algorithm_record.hpp"
 #include "cuda/device/inclusive_core.hpp"
@@ -24,14 +26,41 @@
 #include "cuda/device/line_scan.cuh"
 #include "cuda/device/register_matrix.cuh"
 #include "cuda/device/workspace_slots.hpp"
+#include "cuda/production/sat/prepared.hpp"
+#include "cuda/production/sat/types.cuh"
 #endif
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 namespace boxsum {
 namespace {
 
 // Policy
+
+enum class path : std::uint8_t { automatic, strips, tiles };
+constexpr std::string_view path_values[] = {"auto", "strips", "tiles"};
+constexpr parameter parameters[] = {{"path", "by size, or strips, or the pipeline of tiles", path_values}};
+
+path path_of(const parameter_values& values) {
+    return static_cast<path>(values.choice[0]);
+}
+
+/// Types that the pipeline has: floats, which such forms are for, and bytes, whose sums lose the offset modulo 2^32.
+bool has_tiles_of(type_pair types) {
+    if (types.input == dtype::u8) return types.table == dtype::u32 || types.table == dtype::s32;
+    return types.input == dtype::f32 && is_floating(types.table);
+}
+
+/// What the pipeline makes where it can: tables of one channel, of any size.
+// H100, 13.0, 32f32f, us by the pipeline and by strips: 7.1, 15.8 at 64; 8.0, 17.7 at 512; 10.4, 19.8 at 1024
+bool tiles_pay(const problem& p) {
+    return has_tiles_of(p.types()) && p.image.channels == 1;
+}
 
 constexpr int strip_rows = 32;
 constexpr int sum_threads = 128;    // kernels 1 and 2: a column each
@@ -209,7 +238,24 @@ struct strip_parts {
           pieces(p.form.origin.col, core.cols, sum_threads) {}
 };
 
-support supported(const problem& p, const parameter_values&) {
+support tiles_supported(const problem& p) {
+    if (!has_tiles_of(p.types()) || !contains(cuda_type_pairs{}, p.types()))
+        return {false, "path=tiles: there are none of " + name_of(p.types())};
+    if (p.image.channels > 1) return {false, "path=tiles: it has one channel"};
+    if (p.form.offsets != nullptr && p.image.planes > offsets_of_launch)
+        return {false, "path=tiles: offsets of more than 64 planes"};
+    if (core_of(p).empty() || !tiles_can_be_counted(p.table)) return {false, "path=tiles: no table of its size"};
+    if (!limits_of_kernels<u8>().copy_engine) return {false, "path=tiles: needs compute capability 9.0"};
+    return {};
+}
+
+bool takes_tiles(const problem& p, path forced) {
+    return forced != path::strips && (forced == path::tiles || tiles_pay(p)) && tiles_supported(p);
+}
+
+support supported(const problem& p, const parameter_values& values) {
+    if (path_of(values) == path::tiles)
+        if (support tiles = tiles_supported(p); !tiles) return tiles;
     if (!p.squares) return supports_inclusive(p);
     if (p.in_place) return {false, "it computes no squares in place"};
     if (!is_floating(p.table.type) || !is_floating(p.squares->type))
@@ -222,7 +268,7 @@ support supported(const problem& p, const parameter_values&) {
     return supports_inclusive(sums);
 }
 
-std::size_t workspace_bytes(const problem& p, const parameter_values&) {
+std::size_t strips_workspace_bytes(const problem& p) {
     const strip_parts parts(p);
     std::size_t most = 0;
     visit_tables(p, [&]<bool, typename, typename Sum>(const view_shape&) {
@@ -277,7 +323,8 @@ void enqueue_layers(const problem& p, layers<const Pixel> image, layers<Sum> tab
            how.stream, image, strip_sums_in, table, job, sides);
 }
 
-void enqueue(const problem& p, const buffers& memory, const execution& how) {
+/// Zeros its scratch behind it: `fast` and the pipeline here take any other word for one of theirs.
+void enqueue_strips(const problem& p, const buffers& memory, const execution& how) {
     visit_tables(p, [&]<bool Squared, typename Pixel, typename Sum>(const view_shape& shape) {
         const auto image = layers_of(static_cast<const Pixel*>(memory.image), p.image);
         const auto table = layers_of(static_cast<Sum*>(Squared ? memory.squares : memory.table), shape);
@@ -285,6 +332,72 @@ void enqueue(const problem& p, const buffers& memory, const execution& how) {
         for (std::int64_t first = 0; first < all; first += at_once)
             enqueue_layers<Squared, Pixel, Sum>(p, image, table, first, std::min(at_once, all - first), how);
     });
+    if (const std::size_t bytes = strips_workspace_bytes(p); bytes > 0)
+        BOXSUM_CUDA_TRY(cudaMemsetAsync(how.workspace, 0, bytes, how.stream.get()));
+}
+
+/// Of the table of sums, or of squares.
+sat_geometry geometry_of(const problem& p, const view_shape& table) {
+    sat_geometry g(p, nullptr, table, nullptr);
+    g.up = p.form.origin.row;
+    g.left = p.form.origin.col;
+    return g;
+}
+
+std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
+    std::size_t bytes = strips_workspace_bytes(p);
+    if (!takes_tiles(p, path_of(values))) return bytes;
+    const int multiprocessors = limits_of_kernels<u8>().multiprocessors;
+    for (const std::optional<view_shape>& table : {std::optional(p.table), p.squares})
+        if (table)
+            bytes = std::max(bytes,
+                             outwards_workspace_bytes(geometry_of(p, *table), static_cast<int>(size_of(p.image.type)),
+                                                      static_cast<int>(size_of(table->type)), multiprocessors));
+    return bytes;
+}
+
+class prepared_outwards final : public prepared_problem {
+  public:
+    prepared_outwards(const problem& p, const parameter_values& values)
+        : p_(p), bytes_(boxsum::workspace_bytes(p, values)) {
+        const bool many = p.form.offsets != nullptr;
+        const std::int64_t layers = p.image.planes * p.image.channels;
+        for (std::int64_t k = 0; k < (many ? layers : 1); ++k)
+            offsets_.push_back(p.form.offset_of(k % p.image.channels, k / p.image.channels, p.image.channels));
+        if (many) p_.form.offsets = offsets_.data();
+        if (!takes_tiles(p, path_of(values))) return;
+        const device_limits limits = limits_of_kernels<u8>();
+        const auto tiles_of = [&](const view_shape& table, bool square) {
+            sat_geometry g = geometry_of(p, table);
+            g.offsets = offsets_;
+            return p.image.type == dtype::u8 ? prepare_outwards<u8>(g, table.type, square, limits)
+                                             : prepare_outwards<f32>(g, table.type, square, limits);
+        };
+        sums_ = tiles_of(p.table, false);
+        if (p.squares) squares_ = tiles_of(*p.squares, true);
+    }
+
+    std::size_t workspace_bytes() const noexcept override { return bytes_; }
+
+    void run(const buffers& memory, const execution& how) const override {
+        const bool has_sums = sums_ && sums_->run({memory.image, memory.table}, how);
+        const bool has_squares = has_sums && squares_ && squares_->run({memory.image, memory.squares}, how);
+        if (!has_sums || (p_.squares && !has_squares)) enqueue_strips(p_, memory, how);
+    }
+
+  private:
+    problem p_;
+    std::size_t bytes_;
+    std::vector<double> offsets_;
+    std::unique_ptr<const prepared_table> sums_, squares_;  ///< null: by strips
+};
+
+std::unique_ptr<const prepared_problem> prepare(const problem& p, const parameter_values& values) {
+    return std::make_unique<prepared_outwards>(p, values);
+}
+
+void enqueue(const problem& p, const buffers& memory, const execution& how) {
+    prepared_outwards(p, how.parameters).run(memory, how);
 }
 
 #endif  // __CUDACC__
@@ -294,15 +407,18 @@ std::int64_t addition_depth(const problem& p, const parameter_values& values) {
     return serial_addition_depth(p, values) + 2;
 }
 
-algorithm_cost cost(const problem& p, const parameter_values&) {
+/// The pipeline's blocks are as many as the device has room for.
+algorithm_cost cost(const problem& p, const parameter_values& values) {
+    const double tables = p.squares ? 2 : 1;
+    if (path_of(values) == path::tiles || (path_of(values) == path::automatic && tiles_pay(p)))
+        return {tables, tables, p.squares ? 2 : 1, 0};
     const cuda::inclusive_core core = cuda::core_of(p);
     const auto units = [](std::int64_t origin, std::int64_t extent, std::int64_t unit) {
         return cuda::ceil_div(origin, unit) + cuda::ceil_div(extent - origin, unit);
     };
     const std::int64_t strips = units(p.form.origin.row, core.rows, strip_rows);
-    const double tables = p.squares ? 2 : 1,
-                 per_strip =
-                     static_cast<double>(core.layers) * static_cast<double>(core.cols) / std::max(1.0, core.elements());
+    const double per_strip =
+        static_cast<double>(core.layers) * static_cast<double>(core.cols) / std::max(1.0, core.elements());
     const double sums = static_cast<double>(strips) * per_strip;
     return {tables * (2 + 2 * sums), tables * (1 + 2 * sums),
             static_cast<std::int64_t>(tables) * (3 + cuda::border_launches(p)),
@@ -315,16 +431,19 @@ algorithm_cost cost(const problem& p, const parameter_values&) {
 constinit const algorithm_record sat_outwards_record{
     .info = {.what = operation::sat,
              .name = "outwards",
-             .title = "from an origin outwards, of pixels less an offset; strips of 32 rows",
+             .title = "from an origin outwards, of pixels less an offset; in strips of 32 rows, 8u and 32f as fast",
              .paper = "boxsum; forms of Hensley et al. 2005",
-             .cost = "2 reads, 1 write per element and table; 3 launches a table",
+             .cost = "2 reads, 1 write per element and table, 3 launches a table; 8u and 32f 1 read, 1 write, 1 launch",
              .where = backend::cuda,
              .built = cuda_built,
-             .in_place = true},
+             .in_place = true,
+             .parameters = parameters},
     .supports = BOXSUM_DEVICE_FUNCTION(supported),
     .workspace_bytes = BOXSUM_DEVICE_FUNCTION(workspace_bytes),
     .enqueue = BOXSUM_DEVICE_FUNCTION(enqueue),
+    .prepare = BOXSUM_DEVICE_FUNCTION(prepare),
     .shifts = true,
+    .leaves = workspace_content::tagged,
     .addition_depth = addition_depth,
     .cost = cost,
 };

@@ -11,9 +11,10 @@
 /// wait for before they are replaced. kernel.cuh has the picture.
 namespace boxsum::cuda {
 
-/// A tile's plane, and its row and column of tiles.
+/// A tile's plane, and its row and column of tiles, which count from the origin on.
 struct box_place {
     int plane, row, col;
+    bool up = false, left = false;
 };
 
 __device__ inline int at_most_int(std::int64_t x) {
@@ -23,8 +24,56 @@ __device__ inline int at_most_int(std::int64_t x) {
 template <typename B>
 __device__ inline box_place box_of(const B& b, unsigned ticket) {
     const unsigned line = b.p.by_tile_cols.quotient(ticket), plane = b.p.by_tile_rows.quotient(line);
-    return {static_cast<int>(plane), static_cast<int>(line - plane * b.p.tile_rows),
-            static_cast<int>(ticket - line * b.p.tile_cols)};
+    box_place at{static_cast<int>(plane), static_cast<int>(line - plane * b.p.tile_rows),
+                 static_cast<int>(ticket - line * b.p.tile_cols)};
+    if constexpr (B::outwards) {
+        at.up = at.row < static_cast<int>(b.p.up_rows);
+        at.left = at.col < static_cast<int>(b.p.left_cols);
+        at.row -= at.up ? 0 : static_cast<int>(b.p.up_rows);
+        at.col -= at.left ? 0 : static_cast<int>(b.p.left_cols);
+    }
+    return at;
+}
+
+/// The pixels of a tile, the upper left one first.
+template <typename B>
+__device__ inline int first_row_of(const B& b, const box_place& at) {
+    if constexpr (B::outwards)
+        return static_cast<int>(b.p.up) + (at.up ? -1 - at.row : at.row) * B::tile::rows;
+    else
+        return at.row * B::pixels::phase_rows;
+}
+
+template <typename B>
+__device__ inline int first_col_of(const B& b, const box_place& at) {
+    if constexpr (B::outwards)
+        return static_cast<int>(b.p.left) + (at.left ? -1 - at.col : at.col) * B::cols_of_tile;
+    else
+        return at.col * B::cols_of_tile;
+}
+
+/// What a plan has of the side of the origin on which a tile is: rows and columns of tiles and of sums, and how many
+/// are before them in a row of tiles, or of groups, or in the ring.
+struct tile_side {
+    unsigned tile_rows, tile_cols, rows_in_groups;
+    std::int64_t rows, cols;
+    unsigned lined_up = 0, tiles = 0, groups = 0;
+};
+
+template <typename B>
+__device__ inline tile_side side_of(const B& b, [[maybe_unused]] bool up, [[maybe_unused]] bool left) {
+    tile_side side{b.p.tile_rows, b.p.tile_cols, b.p.rows_of_plane, b.p.rows, b.p.cols};
+    if constexpr (B::outwards) {
+        side.tile_rows = up ? b.p.up_rows : b.p.tile_rows - b.p.up_rows;
+        side.rows_in_groups = up ? b.p.up_lined_up : b.p.rows_of_plane - b.p.up_lined_up;
+        side.rows = up ? b.p.up : b.p.rows - b.p.up;
+        side.lined_up = up ? 0 : b.p.up_lined_up;
+        side.tile_cols = left ? b.p.left_cols : b.p.tile_cols - b.p.left_cols;
+        side.cols = left ? b.p.left : b.p.cols - b.p.left;
+        side.tiles = left ? 0 : b.p.left_cols;
+        side.groups = left ? 0 : b.p.left_groups;
+    }
+    return side;
 }
 
 /// Tiles are numbered row by row, plane by plane, and `box` is the ticket's. `lined_up` counts rows of tiles with
@@ -36,28 +85,36 @@ __device__ inline tile_position position_of(const B& b, unsigned ticket, const b
     at.plane = static_cast<unsigned>(box.plane);
     at.row = static_cast<unsigned>(box.row);
     at.col = static_cast<unsigned>(box.col);
-    const unsigned lined_up = at.plane * b.p.rows_of_plane + at.row;
+    const tile_side side = side_of(b, box.up, box.left);
+    const unsigned lined_up = at.plane * b.p.rows_of_plane + side.lined_up + at.row;
     at.lap = b.p.by_ring_rows.quotient(lined_up);
     at.ring_row = lined_up - at.lap * b.p.ring_rows;
     at.in_group = at.row - b.p.by_group_rows.quotient(at.row) * b.p.by_group_rows.divisor();
     at.group = b.p.by_group_cols.quotient(at.col);
     at.before = at.col - at.group * b.p.by_group_cols.divisor();
-    at.place = at.ring_row * b.p.tile_cols + at.col;
-    at.group_place = at.ring_row * b.p.groups;
+    at.place = at.ring_row * b.p.tile_cols + side.tiles + at.col;
+    at.group_place = at.ring_row * b.p.groups + side.groups;
     const unsigned group_row = at.ring_row - at.in_group;  // the first of its group of rows
     const unsigned ring_group = b.p.by_group_rows.quotient(group_row);
     at.tag = b.tag_of_lap(at.lap);
     at.tag_above = group_row > 0 ? at.tag : b.tag_of_lap(at.lap - 1);
-    at.rows_place = ring_group * b.p.tile_cols + at.col;
-    at.rows_place_above = ((group_row > 0 ? ring_group : b.p.ring_groups) - 1) * b.p.tile_cols + at.col;
-    at.last_col = at.col + 1 == b.p.tile_cols;
+    at.rows_place = ring_group * b.p.tile_cols + side.tiles + at.col;
+    at.rows_place_above = ((group_row > 0 ? ring_group : b.p.ring_groups) - 1) * b.p.tile_cols + side.tiles + at.col;
+    at.last_col = at.col + 1 == side.tile_cols;
     at.ends_group = at.before + 1 == b.p.by_group_cols.divisor() && !at.last_col;
-    at.ends_rows = at.in_group + 1 == b.p.by_group_rows.divisor() && at.row + 1 < b.p.tile_rows;
+    at.ends_rows = at.in_group + 1 == b.p.by_group_rows.divisor() && at.row + 1 < side.tile_rows;
     at.has_above = at.row > at.in_group;
-    const std::int64_t row = std::int64_t{at.row} * B::tile::rows;
-    const std::int64_t col = std::int64_t{at.col} * B::cols_of_tile;
-    at.valid_rows = at_most_int(b.p.rows - row);
-    at.valid_cols = at_most_int(b.p.cols - col);
+    std::int64_t row = std::int64_t{at.row} * B::tile::rows;
+    std::int64_t col = std::int64_t{at.col} * B::cols_of_tile;
+    at.valid_rows = at_most_int(side.rows - row);
+    at.valid_cols = at_most_int(side.cols - col);
+    if constexpr (B::outwards) {
+        // Between the quarters there are a row and a column of zeros, where `sums` has those of the last pixels below.
+        at.up = box.up;
+        at.left = box.left;
+        row = at.up ? b.p.up - 2 - row : b.p.up + row;
+        col = at.left ? b.p.left - 2 - col : b.p.left + col;
+    }
     at.to = b.p.sums + at.plane * b.p.plane_stride + row * b.p.row_stride +
             col * static_cast<std::int64_t>(sizeof(typename B::table_sum));
     return at;
@@ -112,7 +169,8 @@ __device__ inline earlier_readers look_at_readers(const B& b, const tile_positio
 template <typename B>
 __device__ inline void count_as_read(const B& b, const tile_position& at) {
     // The last row of tiles of a plane counts for the rows that fill up its group, a lane each.
-    const int rows = at.row + 1 < b.p.tile_rows ? 1 : static_cast<int>(b.p.rows_of_plane - at.row);
+    const tile_side side = side_of(b, at.up, at.left);
+    const int rows = at.row + 1 < side.tile_rows ? 1 : static_cast<int>(side.rows_in_groups - at.row);
     if (b.p.ring_reused && b.lane < rows)
         add_relaxed(&b.header->reserved[first_reader_counter + ((at.ring_row + b.lane) >> b.p.counter_shift)], 1);
 }
@@ -146,8 +204,8 @@ __device__ inline void copy_boxes(const B& b, const box_place& at, unsigned slot
     const int panel = b.lane / B::pixels::phases, phase = b.lane % B::pixels::phases;
     if (b.lane < boxes)
         copy_box(b.slots + b.offset_of(slot, panel) + phase * B::pixels::phase_bytes, b.maps.of_phase[phase],
-                 at.col * B::cols_of_tile + panel * B::tile::cols, at.row * B::pixels::phase_rows, at.plane,
-                 b.shared.loaded[slot], policy);
+                 first_col_of(b, at) + panel * B::tile::cols, first_row_of(b, at), at.plane, b.shared.loaded[slot],
+                 policy);
     if constexpr (B::whole_sectors)
         if (b.lane == 0)
             copy_box(b.pixels_beside(slot), b.maps.beside, (at.col + 1) * B::tile::cols, at.row * B::tile::rows,
@@ -164,7 +222,7 @@ __device__ inline void copy_chunks(const B& b, const box_place& at, unsigned slo
                                    first_col * int{sizeof(typename B::pixel)};
     const int bytes = at_most_int((b.p.cols - first_col) * int{sizeof(typename B::pixel)});
     const int rows = bytes > 0 ? at_most_int(b.p.rows - first_row) : 0;
-    const typename B::pixels to = b.pixels_of(slot, 0);
+    const typename B::pixels to = b.pixels_of(slot, 0, {});
     const int lane_row = b.lane / lanes, lane_chunk = b.lane % lanes;
     const auto skip_of = [](const std::byte* row) { return reinterpret_cast<std::uintptr_t>(row) % 16; };
     // Where rows go by boxes if they can, others need not be fast.
@@ -242,8 +300,7 @@ __device__ inline void prefetch_tile(const B& b, unsigned ticket) {
     if (b.lane > 0 || ticket >= b.p.tiles) return;
     const box_place at = box_of(b, ticket);
     for (int panel = 0; panel < B::panels; ++panel)
-        prefetch_box(b.maps.of_phase[0], at.col * B::cols_of_tile + panel * B::tile::cols, at.row * B::tile::rows,
-                     at.plane);
+        prefetch_box(b.maps.of_phase[0], first_col_of(b, at) + panel * B::tile::cols, first_row_of(b, at), at.plane);
 }
 
 /// A panel's row sums for run_carry(), which needs them to the left of the next panel.
@@ -305,7 +362,7 @@ __device__ inline void run_sum(const B& b) {
 #pragma unroll 1
         for (int panel = 0; panel < B::panels; ++panel) {
             if (panel > 0) leave_panel_rows(b, b.place_of(now), panel - 1, row);
-            const typename B::pixels panel_pixels = b.pixels_of(slot, panel);
+            const typename B::pixels panel_pixels = b.pixels_of(slot, panel, at);
             if constexpr (B::channels == 1)
                 panel_pixels.add_rows(row[0], b.shifts_of(at.plane), b.lane);
             else

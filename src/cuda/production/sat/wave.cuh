@@ -394,7 +394,7 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, const sat_
             Sum sums[lane_cols];
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i) sums[i] = top[i];
-            store_row(piece, sums, ends, k, k < valid_rows, lane);
+            store_row(piece, sums, ends, k, k < valid_rows, (lane + 1) % 32);
             // The ends of as many rows as there is memory for, the last ones too.
             constexpr int together = row_ends::rows < rows ? row_ends::rows : rows;
             if ((k + 1) % together == 0)
