@@ -178,6 +178,14 @@ class byte_window_rows {
             cols_[lane_order(c)] = count;
             col_reciprocals_[lane_order(c)] = 1 / static_cast<f32>(count);
         }
+        const std::int64_t channels = job.shape.channels, end = job.cols.end_uncut() * channels;
+        counts_ = {1,
+                   cols_.data(),
+                   col_reciprocals_.data(),
+                   static_cast<u32>(job.cols.full),
+                   round_up(job.cols.first_uncut() * channels),
+                   end == job.n() ? round_up(end) : end / block_ * block_,
+                   nullptr};
     }
 
     /// The windows around `row`: the first of a band, then one after the other.
@@ -197,24 +205,14 @@ class byte_window_rows {
             kernels.change(sums_.even, sums_.odd, in, out, !runs_, job_.n());
         sums_.extend(job_.cols, static_cast<u16>(runs_ ? 0 : beyond_ * static_cast<u32>(job_.rows.full)));
         if (spread_) spreads_->extend(job_.cols, 0);
-        rows_ = static_cast<u32>(job_.rows.count(row));
+        counts_.rows = static_cast<u32>(job_.rows.count(row));
     }
 
     byte_windows sums() const { return windows(sums_, runs_ ? running_.data() : nullptr, wide_); }
     /// Of P; only with `spread`.
     byte_windows spreads() const { return windows(*spreads_, running_spreads_.data(), false); }
 
-    byte_counts counts() const {
-        const std::int64_t channels = job_.shape.channels;
-        const std::int64_t first = round_up(job_.cols.first_uncut() * channels), end = job_.cols.end_uncut() * channels;
-        return {rows_,
-                cols_.data(),
-                col_reciprocals_.data(),
-                static_cast<u32>(job_.cols.full),
-                first,
-                end == job_.n() ? round_up(end) : end / block_ * block_,
-                nullptr};
-    }
+    const byte_counts& counts() const { return counts_; }
 
   private:
     std::int64_t round_up(std::int64_t n) const { return (n + block_ - 1) / block_ * block_; }
@@ -294,7 +292,7 @@ class byte_window_rows {
     work_buffer<u8> outside_, zeros_;
     work_buffer<u32> cols_, running_, running_spreads_;
     work_buffer<f32> col_reciprocals_;
-    u32 rows_ = 1;
+    byte_counts counts_;
 };
 
 /// What a row's windows are made of: sums, with `spread` also those of P, and how many pixels count.

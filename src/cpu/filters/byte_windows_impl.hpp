@@ -190,35 +190,36 @@ inline words dot(halves v) {
 #endif
 }
 
-/// Whole vectors are read, some of which end beyond the sum.
-u32 plane_total(const u16* x, i64 n, bool is_signed) {
-    const u16 high = is_signed ? 0 : 0x8000;  // unsigned numbers are taken 32768 lower
+/// Adds n elements to lanes, unsigned ones 32768 lower. Whole vectors are read, the last of which may end beyond them.
+inline void add_elements(words& sums, const u16* x, i64 n, u16 flip) {
     halves place = {};
     for (int k = 0; k < bytes / 2; ++k) place[k] = static_cast<u16>(k);
-    words sums = {};
     for (i64 i = 0; i < n; i += bytes / 2) {
-        halves v = load<halves>(x + i) ^ high;
+        halves v = load<halves>(x + i) ^ flip;
         if (n - i < bytes / 2) {
             const u16 left = static_cast<u16>(n - i);
             v &= (halves)(place < left);
         }
         sums += dot<1, 1>(v);
     }
-    return scan_lanes<u32, 1>(sums)[lanes_of_block - 1] + static_cast<u32>(n) * high;
 }
 
 void plane_totals(u32* totals, const u16* even, const u16* odd, i64 first, i64 count, i64 channels, bool is_signed) {
+    // Element e is even[e / 2] or odd[(e - 1) / 2]; shifts round down, below 0, too.
+    const i64 begin = first * channels, end = begin + count * channels;
+    if (channels == 1) {
+        const u16 flip = is_signed ? 0 : 0x8000;
+        words sums = {};
+        add_elements(sums, even + ((begin + 1) >> 1), ((end + 1) >> 1) - ((begin + 1) >> 1), flip);
+        add_elements(sums, odd + (begin >> 1), (end >> 1) - (begin >> 1), flip);
+        totals[0] = scan_lanes<u32, 1>(sums)[lanes_of_block - 1] + static_cast<u32>(count) * flip;
+        return;
+    }
+    // Of a plane every second or third element is of one channel: 48 sums of every 48th.
     for (i64 k = 0; k < channels; ++k) totals[k] = 0;
-    // Element e is even[e / 2] or odd[(e - 1) / 2]; shifts round down, below 0, too. Of a plane every second or third
-    // element, or each, is of one channel: 48 sums of every 48th.
-    const i64 begin = first * channels;
     for (i64 parity = 0; parity < 2; ++parity) {
         const u16* const x = parity == 0 ? even : odd;
-        const i64 from = (begin + 1 - parity) >> 1, stop = (begin + count * channels + 1 - parity) >> 1;
-        if (channels == 1) {
-            totals[0] += plane_total(x + from, stop - from, is_signed);
-            continue;
-        }
+        const i64 from = (begin + 1 - parity) >> 1, stop = (end + 1 - parity) >> 1;
         u32 sums[48] = {};
         const auto add = [&](i64 at, i64 n) {
             if (is_signed)
@@ -523,31 +524,44 @@ class uniform_means {
           bias_(all_real(half_up ? (n % 2 == 0 ? 0.5f : 0.0f) : (1 - static_cast<f32>(n)) / 2)),
           reciprocal_(all_real((way_ == way::exact ? quotient<u32>::reduced : 1.0f) / static_cast<f32>(n))) {}
 
-    inline void take(four& f) const {
+    struct direct {};
+    struct centred {};
+    struct exact {};
+
+    /// f(direct, centred or exact), by which take() is to go.
+    template <typename F>
+    inline void by_way(F&& f) const {
         switch (way_) {
             case way::direct:
-                for (words& w : f.w) w = rounded(__builtin_convertvector((numbers)w, reals), 0);
-                return;
+                return f(direct{});
             case way::centred:
-                for (words& w : f.w) w = rounded(__builtin_convertvector((numbers)(w - centre_), reals) + bias_, 127);
-                return;
+                return f(centred{});
             case way::exact:
-                for (words& w : f.w) {
-                    const words t = w + half_;
+                return f(exact{});
+        }
+    }
+
+    inline void take(four& f, direct) const {
+        for (words& w : f.w) w = rounded(__builtin_convertvector((numbers)w, reals), 0);
+    }
+    inline void take(four& f, centred) const {
+        for (words& w : f.w) w = rounded(__builtin_convertvector((numbers)(w - centre_), reals) + bias_, 127);
+    }
+    inline void take(four& f, exact) const {
+        for (words& w : f.w) {
+            const words t = w + half_;
 #if defined(__AVX512F__)  // rounded down to an integer by the sum with 2^23, whose bits are 0x4b000000
-                    const words q = (words)_mm512_fmadd_round_ps((__m512) __builtin_convertvector((numbers)t, reals),
-                                                                 (__m512)reciprocal_, (__m512)all_real(0x1p23f),
-                                                                 _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
-                    const words remainder = t + 0x4b000000u * n_ - q * n_;
-                    w = (words)_mm512_mask_add_epi32((__m512i)q,
-                                                     _mm512_cmpge_epi32_mask((__m512i)remainder, (__m512i)all(n_)),
-                                                     (__m512i)q, (__m512i)all(1));
+            const words q =
+                (words)_mm512_fmadd_round_ps((__m512) __builtin_convertvector((numbers)t, reals), (__m512)reciprocal_,
+                                             (__m512)all_real(0x1p23f), _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+            const words remainder = t + 0x4b000000u * n_ - q * n_;
+            w = (words)_mm512_mask_add_epi32((__m512i)q, _mm512_cmpge_epi32_mask((__m512i)remainder, (__m512i)all(n_)),
+                                             (__m512i)q, (__m512i)all(1));
 #else
-                    const reals quotient = __builtin_convertvector((numbers)t, reals) * reciprocal_;
-                    const words q = (words) __builtin_convertvector(quotient, numbers);
-                    w = q - (words)((numbers)(t - q * n_) >= (numbers)all(n_));
+            const reals quotient = __builtin_convertvector((numbers)t, reals) * reciprocal_;
+            const words q = (words) __builtin_convertvector(quotient, numbers);
+            w = q - (words)((numbers)(t - q * n_) >= (numbers)all(n_));
 #endif
-                }
         }
     }
 
@@ -565,11 +579,12 @@ class uniform_means {
     reals bias_, reciprocal_;
 };
 
-/// The same where each window has its own count.
-inline words means_of_each(words w, words n, bool half_up) {
+/// The same where each window has its own count. `reciprocal` of that: within 3 units of 2^-24, which with three
+/// roundings more stay below 2^-21.
+inline words means_of_each(words w, words n, reals reciprocal, bool half_up) {
     const words t = half_up ? w + (n >> 1) : w;
-    const reals reciprocal = all_real(quotient<u32>::reduced) / __builtin_convertvector((numbers)n, reals);
-    const words q = (words) __builtin_convertvector(__builtin_convertvector((numbers)t, reals) * reciprocal, numbers);
+    const reals quotients = __builtin_convertvector((numbers)t, reals) * (reciprocal * quotient<u32>::reduced);
+    const words q = (words) __builtin_convertvector(quotients, numbers);
     return q - (words)((numbers)(t - q * n) >= (numbers)n);
 }
 
@@ -580,18 +595,23 @@ void means_of(u8* out, const byte_windows& row, const byte_counts& counts, bool 
     count_scan<rows> numbers_of(counts);
     target_blocks<u8> to(out, n);
     const uniform_means uniform(counts.rows * counts.full, half_up);
-    for_each_block<rows>(
-        counts, n, [&](i64 i, auto sizes) __attribute__((always_inline)) {
-            four f = scan.next(i);
-            words count[4];
-            if (numbers_of.next(count, i, n - i, sizes))
-                uniform.take(f);
-            else
-                for (int j = 0; j < 4; ++j) f.w[j] = means_of_each(f.w[j], count[j], half_up);
-            if (numbers_of.sampled())
-                for (int j = 0; j < 4; ++j) f.w[j] = numbers_of.filled(j, f.w[j], all(counts.samples->fill));
-            store(to.at(i), pack(f));
-        });
+    uniform.by_way([&](auto way) __attribute__((always_inline)) {
+        for_each_block<rows>(
+            counts, n, [&](i64 i, auto sizes) __attribute__((always_inline)) {
+                four f = scan.next(i);
+                words count[4];
+                if (numbers_of.next(count, i, n - i, sizes))
+                    uniform.take(f, way);
+                else
+                    for (int j = 0; j < 4; ++j) {
+                        const reals reciprocal = numbers_of.reciprocal(j, count, i);
+                        f.w[j] = means_of_each(f.w[j], count[j], reciprocal, half_up);
+                    }
+                if (numbers_of.sampled())
+                    for (int j = 0; j < 4; ++j) f.w[j] = numbers_of.filled(j, f.w[j], all(counts.samples->fill));
+                store(to.at(i), pack(f));
+            });
+    });
 }
 
 void means(u8* out, const byte_windows& row, const byte_counts& counts, bool half_up, i64 n) {
