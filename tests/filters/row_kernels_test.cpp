@@ -545,6 +545,39 @@ TEST(byte_windows, are_as_of_wider_pixels) {
         }
 }
 
+/// Means so near to a pixel that 32 bits take them for it, and no spread that decides: numbers with k = 0 or tiny.
+TEST(byte_windows, thresholds_of_large_windows_are_those_of_the_definition) {
+    const std::int64_t n = 640;
+    oracle::picture<u8> bytes(1, n, n, 1), out(1, n, n, 1);
+    oracle::picture<u16> words(1, n, n, 1);
+    for (const int other : {199, 201}) {
+        bytes.fill([&](std::int64_t, std::int64_t row, std::int64_t col, std::int64_t) {
+            return row == 320 && col == 320 ? other : 200;
+        });
+        words.fill([&](auto, std::int64_t row, std::int64_t col, auto) { return bytes.view()(row, col); });
+        const filter_options options{.window = window_radius(310), .threads = 1};
+        for (const threshold_method method :
+             {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola, threshold_method::wolf,
+              threshold_method::nick})
+            for (const double k : {0.0, 1e-7, -1e-5}) {
+                const threshold_rule rule{.method = method, .k = k};
+                oracle::picture<u8> expected(1, n, n, 1);
+                adaptive_threshold({words.view()}, {expected.view()}, rule, options);
+                for (const kernel_set& set : runnable()) {
+                    row_job job(windows_of({bytes.view().shape()}, options), {bytes.view()});
+                    job.kernels = set.kernels;
+                    out.fill([](auto...) { return 99; });
+                    filters::adaptive_threshold(
+                        job, make_threshold_job({bytes.view().shape()}, {out.view().shape()}, rule, options),
+                        {out.view()});
+                    ASSERT_EQ(oracle::first_difference(out.view(), [&](auto... at) { return expected.view()(at...); }),
+                              "")
+                        << set.name << " " << name_of(method) << " " << k << " " << other;
+                }
+            }
+    }
+}
+
 /// Means of sums on both sides of where they step, which images seldom have: a row that runs on from given windows and
 /// changes none of them. Numbers of pixels at both ends of what each way of rounding holds for.
 TEST(byte_windows, means_round_exactly) {
@@ -552,7 +585,7 @@ TEST(byte_windows, means_round_exactly) {
         for (const u32 n : {1u,     2u,     3u,     48u,    49u,    15999u, 16000u, 31998u, 31999u,  32000u,
                             32766u, 32767u, 32768u, 40401u, 65024u, 65025u, 65026u, 65027u, 361201u, 8388607u})
             for (const bool half_up : {true, false}) {
-                const std::int64_t block = set.kernels->byte.block;
+                const std::int64_t block = set.kernels->byte->block;
                 std::vector<u32> sums;
                 for (u32 q = 0; q <= 255; ++q)
                     for (const s64 sum : {s64{q} * n - 1, s64{q} * n, s64{q} * n + (n + 1) / 2 - 1,
@@ -564,15 +597,17 @@ TEST(byte_windows, means_round_exactly) {
                 for (std::int64_t i = 0; i < count; ++i)
                     running[static_cast<std::size_t>(i / block * block + i % 4 * (block / 4) + i % block / 4)] =
                         sums[static_cast<std::size_t>(i)];
+                const std::vector<f32> reciprocals(running.size(), 1 / static_cast<f32>(n));
                 const std::vector<u16> nothing(running.size());
                 byte_windows row{};
                 row.in_even = row.in_odd = row.out_even = row.out_odd = nothing.data();
                 row.channels = 1;
                 row.running = running.data();
                 for (const std::int64_t first_full : {std::int64_t{0}, blocks * block}) {
-                    const byte_counts counts{1, cols.data(), n, first_full, blocks * block, nullptr};
+                    const byte_counts counts{1,      cols.data(), reciprocals.data(), n, first_full, blocks * block,
+                                             nullptr};
                     std::vector<u8> out(sums.size());
-                    set.kernels->byte.means(out.data(), row, counts, half_up, count);
+                    set.kernels->byte->means(out.data(), row, counts, half_up, count);
                     for (std::size_t i = 0; i < sums.size(); ++i)
                         ASSERT_EQ(out[i], half_up ? (2 * u64{sums[i]} + n) / (2 * u64{n}) : sums[i] / n)
                             << set.name << " " << sums[i] << " / " << n << " " << half_up << " " << first_full;

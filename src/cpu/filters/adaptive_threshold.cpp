@@ -61,21 +61,22 @@ bool has_byte_decisions(const row_job& job, const threshold_job& formula) {
            (formula.method != threshold_method::wolf || job.shape.channels == 1);
 }
 
-byte_threshold numbers_of(const threshold_job& formula, const threshold_terms& definition) {
+byte_threshold numbers_of(const row_job& job, const threshold_job& formula, const threshold_terms& definition) {
     constexpr double u = 0x1p-24;
     const double k = formula.k, g = std::max(1.0, std::abs(1 - k));
     byte_threshold t{&definition,
+                     &std::get<pixel_kernels<u8>>(job.kernels->pixel),
                      1,
                      static_cast<f32>(k * std::abs(k)),
                      static_cast<f32>(8192 * u * g),
-                     static_cast<f32>(3600 * u * k * k),
+                     static_cast<f32>(5120 * u * k * k + 16384 * u * u),
                      formula.output == threshold_output::zero_one ? u8{1} : u8{255}};
     if (formula.method == threshold_method::bradley) t.scale = static_cast<f32>(1 - k);
     if (formula.method == threshold_method::sauvola) {
         const double c = k / formula.range;
         t.scale = static_cast<f32>(1 - k);
         t.square = static_cast<f32>(c * std::abs(c));
-        t.bound = static_cast<f32>(3600 * 255 * u * c * c);
+        t.bound = static_cast<f32>(800000 * u * c * c + 64 * u * u * g * g);
     }
     return t;
 }
@@ -89,7 +90,7 @@ void add_extremes(byte_threshold& t, const extremes& wolf) {
     t.square = static_cast<f32>(c * std::abs(c));
     t.bound_of_difference = static_cast<f32>(16384 * u * h);
     t.bound = static_cast<f32>(700000 * u * c * c);
-    t.bound_of_mean = static_cast<f32>(2100 * u * k * k);
+    t.bound_of_mean = static_cast<f32>(4096 * u * k * k);
     t.least_bound = static_cast<f32>(2 * u * h * h);
     t.smallest = static_cast<f32>(smallest);
     t.shift = static_cast<f32>(k * smallest);
@@ -105,10 +106,10 @@ std::vector<extremes> find_byte_extremes(const row_job& job) {
             const u8* const x = job.pixels<u8>(at.row, b.plane);
             at.find_own_pixels();
             if (at.samples != nullptr) at.samples->counted = counted.data();
-            variance = job.kernels->byte.largest_variance(variance, at.sums, at.spreads, at.counts, job.n());
+            variance = job.kernels->byte->largest_variance(variance, at.sums, at.spreads, at.counts, job.n());
             u32 least = 256;
             if (at.samples == nullptr)
-                least = job.kernels->byte.smallest(x, job.n());
+                least = job.kernels->byte->smallest(x, job.n());
             else
                 for (std::int64_t i = 0; i < job.n(); ++i)
                     least =
@@ -130,7 +131,7 @@ void byte_thresholds(const row_job& job, const threshold_job& formula, const fil
     if (formula.method == threshold_method::wolf) planes = find_byte_extremes(job);
     for_each_band(job, [&](const band& b, int) {
         threshold_terms definition{formula.method, formula.k, formula.range, formula.p, formula.q, nullptr, nullptr};
-        byte_threshold numbers = numbers_of(formula, definition);
+        byte_threshold numbers = numbers_of(job, formula, definition);
         if (!planes.empty()) {
             const extremes& wolf = planes[static_cast<std::size_t>(b.plane)];
             definition.largest_deviation = wolf.largest_deviation.data();
@@ -139,8 +140,8 @@ void byte_thresholds(const row_job& job, const threshold_job& formula, const fil
         }
         for_each_byte_row(job, b, spread, outputs.count, [&](const byte_row& at) {
             at.find_own_pixels();
-            job.kernels->byte.decide(job.row_to<u8>(outputs.result, at.row, b.plane), job.pixels<u8>(at.row, b.plane),
-                                     at.sums, at.spreads, at.counts, numbers, job.n());
+            job.kernels->byte->decide(job.row_to<u8>(outputs.result, at.row, b.plane), job.pixels<u8>(at.row, b.plane),
+                                      at.sums, at.spreads, at.counts, numbers, job.n());
         });
     });
 }

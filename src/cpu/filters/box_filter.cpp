@@ -58,8 +58,8 @@ void integer_band(const row_job& job, const any_view& result, const band& b) {
 
 void byte_band(const row_job& job, const filter_outputs& outputs, const band& b) {
     for_each_byte_row(job, b, false, outputs.count, [&](const byte_row& at) {
-        job.kernels->byte.means(job.row_to<u8>(outputs.result, at.row, b.plane), at.sums, at.counts,
-                                job.rounding == rounding_mode::half_up, job.n());
+        job.kernels->byte->means(job.row_to<u8>(outputs.result, at.row, b.plane), at.sums, at.counts,
+                                 job.rounding == rounding_mode::half_up, job.n());
     });
 }
 

@@ -25,7 +25,7 @@ class byte_planes {
   public:
     explicit byte_planes(const row_job& job) : channels_(job.shape.channels) {
         const window_axis& axis = job.cols;
-        const std::int64_t block = job.kernels->byte.block;
+        const std::int64_t block = job.kernels->byte->block;
         const std::int64_t margin = (std::max(axis.before + 1, axis.after) * channels_ / block + 2) * block / 2;
         const std::int64_t length = margin * 2 + (job.n() + block) / 2 + 1;
         memory_ = work_buffer<u16>(2 * length);
@@ -166,19 +166,31 @@ class byte_window_rows {
           spread_(spread),
           runs_(job.rows.full * most > (spread ? 32767 : 65535)),
           wide_(!runs_ && job.rows.full * most > 32767),
-          block_(job.kernels->byte.block),
+          block_(job.kernels->byte->block),
           sums_(job),
           outside_(job.n() + block_),
-          cols_(round_up(job.n())) {
+          cols_(round_up(job.n())),
+          col_reciprocals_(round_up(job.n())) {
         if (spread) spreads_.emplace(job);
         std::fill_n(outside_.data(), job.n() + block_, beyond);
-        for (std::int64_t c = 0; c < round_up(job.n()); ++c)
-            cols_[lane_order(c)] = static_cast<u32>(c < job.n() ? job.cols.count(c / job.shape.channels) : 1);
+        for (std::int64_t c = 0; c < round_up(job.n()); ++c) {
+            const auto count = static_cast<u32>(c < job.n() ? job.cols.count(c / job.shape.channels) : 1);
+            cols_[lane_order(c)] = count;
+            col_reciprocals_[lane_order(c)] = 1 / static_cast<f32>(count);
+        }
+        const std::int64_t channels = job.shape.channels, end = job.cols.end_uncut() * channels;
+        counts_ = {1,
+                   cols_.data(),
+                   col_reciprocals_.data(),
+                   static_cast<u32>(job.cols.full),
+                   round_up(job.cols.first_uncut() * channels),
+                   end == job.n() ? round_up(end) : end / block_ * block_,
+                   nullptr};
     }
 
     /// The windows around `row`: the first of a band, then one after the other.
     void move_to(std::int64_t row, bool first) {
-        const byte_kernels& kernels = job_.kernels->byte;
+        const byte_kernels& kernels = *job_.kernels->byte;
         const u8 *in = nullptr, *out = nullptr;
         if (first) {
             start(row);
@@ -193,23 +205,14 @@ class byte_window_rows {
             kernels.change(sums_.even, sums_.odd, in, out, !runs_, job_.n());
         sums_.extend(job_.cols, static_cast<u16>(runs_ ? 0 : beyond_ * static_cast<u32>(job_.rows.full)));
         if (spread_) spreads_->extend(job_.cols, 0);
-        rows_ = static_cast<u32>(job_.rows.count(row));
+        counts_.rows = static_cast<u32>(job_.rows.count(row));
     }
 
     byte_windows sums() const { return windows(sums_, runs_ ? running_.data() : nullptr, wide_); }
     /// Of P; only with `spread`.
     byte_windows spreads() const { return windows(*spreads_, running_spreads_.data(), false); }
 
-    byte_counts counts() const {
-        const std::int64_t channels = job_.shape.channels;
-        const std::int64_t first = round_up(job_.cols.first_uncut() * channels), end = job_.cols.end_uncut() * channels;
-        return {rows_,
-                cols_.data(),
-                static_cast<u32>(job_.cols.full),
-                first,
-                end == job_.n() ? round_up(end) : end / block_ * block_,
-                nullptr};
-    }
+    const byte_counts& counts() const { return counts_; }
 
   private:
     std::int64_t round_up(std::int64_t n) const { return (n + block_ - 1) / block_ * block_; }
@@ -224,7 +227,7 @@ class byte_window_rows {
         } else {
             for (std::int64_t i = row - job_.rows.before; i <= row + job_.rows.after; ++i)
                 if (const std::int64_t from = job_.rows.source(i); from >= 0 || beyond_ != 0)
-                    job_.kernels->byte.change(sums_.even, sums_.odd, pixels(from), zeros(), true, job_.n());
+                    job_.kernels->byte->change(sums_.even, sums_.odd, pixels(from), zeros(), true, job_.n());
         }
         if (!spread_) return;
         spread_rows rows(source_, job_.n());
@@ -272,8 +275,8 @@ class byte_window_rows {
         w.channels = job_.shape.channels;
         shifted(job_.cols.after * w.channels, w.in_even, w.in_odd);
         shifted((-job_.cols.before - 1) * w.channels, w.out_even, w.out_odd);
-        job_.kernels->byte.totals(w.before, p.even, p.odd, -job_.cols.before - 1,
-                                  job_.cols.before + job_.cols.after + 1, w.channels, running != nullptr);
+        job_.kernels->byte->totals(w.before, p.even, p.odd, -job_.cols.before - 1,
+                                   job_.cols.before + job_.cols.after + 1, w.channels, running != nullptr);
         w.running = running;
         w.wide = wide;
         return w;
@@ -288,7 +291,8 @@ class byte_window_rows {
     std::optional<byte_planes> spreads_;
     work_buffer<u8> outside_, zeros_;
     work_buffer<u32> cols_, running_, running_spreads_;
-    u32 rows_ = 1;
+    work_buffer<f32> col_reciprocals_;
+    byte_counts counts_;
 };
 
 /// What a row's windows are made of: sums, with `spread` also those of P, and how many pixels count.

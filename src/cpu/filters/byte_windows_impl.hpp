@@ -1,4 +1,10 @@
-// No include guard: part of row_kernels_impl.hpp, inside its namespaces.
+// No include guard: each byte_windows_*.cpp includes this once, as row_kernels_*.cpp do theirs.
+#include "cpu/filters/row_kernels.hpp"
+
+#include <cstring>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 // Windows of 8-bit images, a row at a time, without shuffles: 32-bit lane l of a block of elements (as many as a vector
 // has bytes) holds elements 4 l .. 4 l + 3. Masks and shifts part them into even and odd elements of 16 bits, which are
@@ -6,7 +12,10 @@
 // lanes' totals, or one for each of several channels, serves the whole block. "Lane order" of a block: the first pixels
 // of all lanes, then the second, third and fourth ones.
 
-namespace byte_lanes {
+namespace boxsum::filters::BOXSUM_ROWS {
+namespace {
+
+#include "cpu/filters/lanes_impl.hpp"
 
 constexpr int bytes = BOXSUM_ROWS_BYTES, lanes_of_block = bytes / 4;
 typedef u32 words __attribute__((vector_size(bytes)));
@@ -34,7 +43,7 @@ inline reals all_real(f32 x) {
 }
 
 /// a b + c, rounded once (`fused`) or twice: for what has a bound of its error.
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) || defined(__FMA__)
 constexpr bool fused = true;
 #else
 constexpr bool fused = false;
@@ -42,8 +51,29 @@ constexpr bool fused = false;
 inline reals multiply_add(reals a, reals b, reals c) {
 #if defined(__AVX512F__)
     return (reals)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+    return (reals)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
 #else
     return a * b + c;
+#endif
+}
+/// c - a b.
+inline reals less_product(reals c, reals a, reals b) {
+#if defined(__AVX512F__)
+    return (reals)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+    return (reals)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+    return c - a * b;
+#endif
+}
+
+/// a where the mask has ones, else b.
+inline words chosen(words mask, words a, words b) {
+#if defined(__AVX512F__)
+    return (words)_mm512_ternarylogic_epi32((__m512i)mask, (__m512i)a, (__m512i)b, 0xca);
+#else
+    return (a & mask) | (b & ~mask);
 #endif
 }
 
@@ -145,27 +175,51 @@ void change_both_planes(u16* even, u16* odd, u16* p_even, u16* p_odd, const u8* 
     if (i < n) block(i, load_pixels(in + i, n - i), load_pixels(out + i, n - i));
 }
 
-u32 plane_total(const u16* x, i64 n, bool is_signed) {
-    u32 unsigned_sum = 0, signed_sum = 0;
-    for (i64 i = 0; i < n; ++i) {
-        unsigned_sum += x[i];
-        signed_sum += static_cast<u32>(static_cast<s32>(static_cast<s16>(x[i])));
+/// The two signed parts of a lane, multiplied and added.
+template <int low, int high>
+inline words dot(halves v) {
+    [[maybe_unused]] const words weights = all(u32{low} | u32{high} << 16);
+#if defined(__AVX512BW__)
+    return (words)_mm512_madd_epi16((__m512i)v, (__m512i)weights);
+#elif defined(__AVX2__)
+    return (words)_mm256_madd_epi16((__m256i)v, (__m256i)weights);
+#elif defined(__SSE2__)
+    return (words)_mm_madd_epi16((__m128i)v, (__m128i)weights);
+#else
+    return (words)(((numbers)((words)v << 16) >> 16) * low + ((numbers)v >> 16) * high);
+#endif
+}
+
+/// Adds n elements to lanes, unsigned ones 32768 lower. Whole vectors are read, the last of which may end beyond them.
+inline void add_elements(words& sums, const u16* x, i64 n, u16 flip) {
+    halves place = {};
+    for (int k = 0; k < bytes / 2; ++k) place[k] = static_cast<u16>(k);
+    for (i64 i = 0; i < n; i += bytes / 2) {
+        halves v = load<halves>(x + i) ^ flip;
+        if (n - i < bytes / 2) {
+            const u16 left = static_cast<u16>(n - i);
+            v &= (halves)(place < left);
+        }
+        sums += dot<1, 1>(v);
     }
-    return is_signed ? signed_sum : unsigned_sum;
 }
 
 void plane_totals(u32* totals, const u16* even, const u16* odd, i64 first, i64 count, i64 channels, bool is_signed) {
+    // Element e is even[e / 2] or odd[(e - 1) / 2]; shifts round down, below 0, too.
+    const i64 begin = first * channels, end = begin + count * channels;
+    if (channels == 1) {
+        const u16 flip = is_signed ? 0 : 0x8000;
+        words sums = {};
+        add_elements(sums, even + ((begin + 1) >> 1), ((end + 1) >> 1) - ((begin + 1) >> 1), flip);
+        add_elements(sums, odd + (begin >> 1), (end >> 1) - (begin >> 1), flip);
+        totals[0] = scan_lanes<u32, 1>(sums)[lanes_of_block - 1] + static_cast<u32>(count) * flip;
+        return;
+    }
+    // Of a plane every second or third element is of one channel: 48 sums of every 48th.
     for (i64 k = 0; k < channels; ++k) totals[k] = 0;
-    // Element e is even[e / 2] or odd[(e - 1) / 2]; shifts round down, below 0, too. Of a plane every second or third
-    // element, or each, is of one channel: 48 sums of every 48th.
-    const i64 begin = first * channels;
     for (i64 parity = 0; parity < 2; ++parity) {
         const u16* const x = parity == 0 ? even : odd;
-        const i64 from = (begin + 1 - parity) >> 1, stop = (begin + count * channels + 1 - parity) >> 1;
-        if (channels == 1) {
-            totals[0] += plane_total(x + from, stop - from, is_signed);
-            continue;
-        }
+        const i64 from = (begin + 1 - parity) >> 1, stop = (end + 1 - parity) >> 1;
         u32 sums[48] = {};
         const auto add = [&](i64 at, i64 n) {
             if (is_signed)
@@ -193,27 +247,9 @@ struct four {
 /// The low bytes of a block's results as pixels.
 inline words pack(const four& f) {
 #if defined(__AVX512F__)
-    const auto chosen = [](words mask, words a, words b) {  // a where the mask has ones, else b
-        return (words)_mm512_ternarylogic_epi32((__m512i)mask, (__m512i)a, (__m512i)b, 0xca);
-    };
     return chosen(all(0xffffu), chosen(all(0xffu), f.w[0], f.w[1] << 8), chosen(all(0xffu), f.w[2], f.w[3] << 8) << 16);
 #else
     return ((f.w[0] & 0xffu) | (f.w[1] & 0xffu) << 8) | ((f.w[2] & 0xffu) << 16 | f.w[3] << 24);
-#endif
-}
-
-/// The two signed parts of a lane, multiplied and added.
-template <int low, int high>
-inline words dot(halves v) {
-    [[maybe_unused]] const words weights = all(u32{low} | u32{high} << 16);
-#if defined(__AVX512BW__)
-    return (words)_mm512_madd_epi16((__m512i)v, (__m512i)weights);
-#elif defined(__AVX2__)
-    return (words)_mm256_madd_epi16((__m256i)v, (__m256i)weights);
-#elif defined(__SSE2__)
-    return (words)_mm_madd_epi16((__m128i)v, (__m128i)weights);
-#else
-    return (words)(((numbers)((words)v << 16) >> 16) * low + ((numbers)v >> 16) * high);
 #endif
 }
 
@@ -301,7 +337,7 @@ class row_scan {
             for (int k = 0; k < 4; ++k) carries.of[k] = all(row.before[k]);
     }
 
-    inline four next(i64 i) {
+    __attribute__((always_inline)) inline four next(i64 i) {  // a call would keep carries in memory
         four f;
         const bool one_channel = rows != kind::any || one_channel_;
         if (one_channel && (rows == kind::wide || (rows == kind::any && row_.wide))) {
@@ -332,6 +368,8 @@ class row_scan {
             }
         return f;
     }
+
+    void continue_as(const row_scan& other) { carry_ = other.carry_; }
 
   private:
     const byte_windows& given_;
@@ -369,14 +407,16 @@ class count_scan {
           numbers_(counts.samples != nullptr ? counts.samples->numbers : none_, carries_),
           full_(all(counts.rows * counts.full)) {}
 
-    /// At least 1. Whether all have the same number. `left`: elements of the row from the block's first on.
-    inline bool next(words (&n)[4], i64 i, i64 left) {
+    /// At least 1. Whether all have the same number. `left`: elements of the row from the block's first on. `Sizes`: as
+    /// for_each_block has them.
+    template <typename Sizes>
+    inline bool next(words (&n)[4], i64 i, i64 left, Sizes) {
         if (sampled()) {
             const four f = next_sampled(i, left);
             for (int j = 0; j < 4; ++j) n[j] = f.w[j];
             return false;
         }
-        if (i >= counts_.first_full && i < counts_.end_full) {
+        if (Sizes::value || (rows == kind::any && i >= counts_.first_full && i < counts_.end_full)) {
             for (words& each : n) each = full_;
             return true;
         }
@@ -384,14 +424,27 @@ class count_scan {
         return false;
     }
 
+    /// 1 / n within 3 units of 2^-24 of it, where numbers are not all alike.
+    inline reals reciprocal(int j, const words (&n)[4], i64 i) const {
+        if (sampled()) return 1.0f / __builtin_convertvector((numbers)n[j], reals);
+        return load<reals>(counts_.col_reciprocals + i + j * lanes_of_block) * (1 / static_cast<f32>(counts_.rows));
+    }
+
     bool sampled() const { return rows == kind::any && counts_.samples != nullptr; }
     /// Results of a block with `fill` in place of those of too few pixels.
     inline words filled(int j, words result, words fill) const { return (result & given_[j]) | (fill & ~given_[j]); }
-    inline words given(int j) const { return given_[j]; }
     /// Bytes that are all ones where the window has enough pixels and its own one counts.
     inline words given_pixels(i64 i, i64 left) const {
         const four f = {{given_[0], given_[1], given_[2], given_[3]}};
         return pack(f) & (load_pixels(counts_.samples->own + i, left) * 255u);
+    }
+    inline words filled_pixels(words result, i64 i, i64 left) const {
+        return chosen(given_pixels(i, left), result, all(0x01010101u * counts_.samples->fill));
+    }
+    /// The same of results in the order of pixels.
+    void fill_pixels(f32 (&v)[bytes]) const {
+        for (int k = 0; k < bytes; ++k)
+            if (given_[k % 4][k / 4] == 0) v[k] = counts_.samples->fill_real;
     }
     inline void fill_reals(reals (&v)[4]) const {
         for (int j = 0; j < 4; ++j) v[j] = (reals)filled(j, (words)v[j], (words)all_real(counts_.samples->fill_real));
@@ -421,6 +474,35 @@ class count_scan {
     words full_, given_[4];
 };
 
+/// Calls f(i, of_one_count or of_several_counts) for each block of a row from i on, until it says that it stops; i is
+/// then the next one. Most have windows of one size, of which nothing is asked or converted again; rows of any kind ask
+/// at each block.
+template <kind rows, typename F>
+inline bool for_each_block(i64& i, const byte_counts& counts, i64 n, F&& f) {
+    const i64 first_full = counts.first_full, end_full = counts.end_full < n ? counts.end_full : n;
+    i64 at = i;
+    bool stops = false;
+    while (at < n && !stops) {
+        if (rows != kind::any && at >= first_full && at < end_full) {
+            for (; at < end_full && !stops; at += bytes) stops = f(at, of_one_count{});
+        } else {
+            stops = f(at, of_several_counts{});
+            at += bytes;
+        }
+    }
+    i = at;
+    return stops;
+}
+template <kind rows, typename F>
+inline void for_each_block(const byte_counts& counts, i64 n, F&& f) {
+    i64 i = 0;
+    for_each_block<rows>(
+        i, counts, n, [&](i64 at, auto sizes) __attribute__((always_inline)) {
+            f(at, sizes);
+            return false;
+        });
+}
+
 // ---- means ----
 
 /// floor(w / n + 1/2), or without the half, of windows of `n` pixels each.
@@ -442,31 +524,44 @@ class uniform_means {
           bias_(all_real(half_up ? (n % 2 == 0 ? 0.5f : 0.0f) : (1 - static_cast<f32>(n)) / 2)),
           reciprocal_(all_real((way_ == way::exact ? quotient<u32>::reduced : 1.0f) / static_cast<f32>(n))) {}
 
-    inline void take(four& f) const {
+    struct direct {};
+    struct centred {};
+    struct exact {};
+
+    /// f(direct, centred or exact), by which take() is to go.
+    template <typename F>
+    inline void by_way(F&& f) const {
         switch (way_) {
             case way::direct:
-                for (words& w : f.w) w = rounded(__builtin_convertvector((numbers)w, reals), 0);
-                return;
+                return f(direct{});
             case way::centred:
-                for (words& w : f.w) w = rounded(__builtin_convertvector((numbers)(w - centre_), reals) + bias_, 127);
-                return;
+                return f(centred{});
             case way::exact:
-                for (words& w : f.w) {
-                    const words t = w + half_;
+                return f(exact{});
+        }
+    }
+
+    inline void take(four& f, direct) const {
+        for (words& w : f.w) w = rounded(__builtin_convertvector((numbers)w, reals), 0);
+    }
+    inline void take(four& f, centred) const {
+        for (words& w : f.w) w = rounded(__builtin_convertvector((numbers)(w - centre_), reals) + bias_, 127);
+    }
+    inline void take(four& f, exact) const {
+        for (words& w : f.w) {
+            const words t = w + half_;
 #if defined(__AVX512F__)  // rounded down to an integer by the sum with 2^23, whose bits are 0x4b000000
-                    const words q = (words)_mm512_fmadd_round_ps((__m512) __builtin_convertvector((numbers)t, reals),
-                                                                 (__m512)reciprocal_, (__m512)all_real(0x1p23f),
-                                                                 _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
-                    const words remainder = t + 0x4b000000u * n_ - q * n_;
-                    w = (words)_mm512_mask_add_epi32((__m512i)q,
-                                                     _mm512_cmpge_epi32_mask((__m512i)remainder, (__m512i)all(n_)),
-                                                     (__m512i)q, (__m512i)all(1));
+            const words q =
+                (words)_mm512_fmadd_round_ps((__m512) __builtin_convertvector((numbers)t, reals), (__m512)reciprocal_,
+                                             (__m512)all_real(0x1p23f), _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+            const words remainder = t + 0x4b000000u * n_ - q * n_;
+            w = (words)_mm512_mask_add_epi32((__m512i)q, _mm512_cmpge_epi32_mask((__m512i)remainder, (__m512i)all(n_)),
+                                             (__m512i)q, (__m512i)all(1));
 #else
-                    const reals quotient = __builtin_convertvector((numbers)t, reals) * reciprocal_;
-                    const words q = (words) __builtin_convertvector(quotient, numbers);
-                    w = q - (words)((numbers)(t - q * n_) >= (numbers)all(n_));
+            const reals quotient = __builtin_convertvector((numbers)t, reals) * reciprocal_;
+            const words q = (words) __builtin_convertvector(quotient, numbers);
+            w = q - (words)((numbers)(t - q * n_) >= (numbers)all(n_));
 #endif
-                }
         }
     }
 
@@ -484,11 +579,12 @@ class uniform_means {
     reals bias_, reciprocal_;
 };
 
-/// The same where each window has its own count.
-inline words means_of_each(words w, words n, bool half_up) {
+/// The same where each window has its own count. `reciprocal` of that: within 3 units of 2^-24, which with three
+/// roundings more stay below 2^-21.
+inline words means_of_each(words w, words n, reals reciprocal, bool half_up) {
     const words t = half_up ? w + (n >> 1) : w;
-    const reals reciprocal = all_real(quotient<u32>::reduced) / __builtin_convertvector((numbers)n, reals);
-    const words q = (words) __builtin_convertvector(__builtin_convertvector((numbers)t, reals) * reciprocal, numbers);
+    const reals quotients = __builtin_convertvector((numbers)t, reals) * (reciprocal * quotient<u32>::reduced);
+    const words q = (words) __builtin_convertvector(quotients, numbers);
     return q - (words)((numbers)(t - q * n) >= (numbers)n);
 }
 
@@ -499,17 +595,23 @@ void means_of(u8* out, const byte_windows& row, const byte_counts& counts, bool 
     count_scan<rows> numbers_of(counts);
     target_blocks<u8> to(out, n);
     const uniform_means uniform(counts.rows * counts.full, half_up);
-    for (i64 i = 0; i < n; i += bytes) {
-        four f = scan.next(i);
-        words count[4];
-        if (numbers_of.next(count, i, n - i))
-            uniform.take(f);
-        else
-            for (int j = 0; j < 4; ++j) f.w[j] = means_of_each(f.w[j], count[j], half_up);
-        if (numbers_of.sampled())
-            for (int j = 0; j < 4; ++j) f.w[j] = numbers_of.filled(j, f.w[j], all(counts.samples->fill));
-        store(to.at(i), pack(f));
-    }
+    uniform.by_way([&](auto way) __attribute__((always_inline)) {
+        for_each_block<rows>(
+            counts, n, [&](i64 i, auto sizes) __attribute__((always_inline)) {
+                four f = scan.next(i);
+                words count[4];
+                if (numbers_of.next(count, i, n - i, sizes))
+                    uniform.take(f, way);
+                else
+                    for (int j = 0; j < 4; ++j) {
+                        const reals reciprocal = numbers_of.reciprocal(j, count, i);
+                        f.w[j] = means_of_each(f.w[j], count[j], reciprocal, half_up);
+                    }
+                if (numbers_of.sampled())
+                    for (int j = 0; j < 4; ++j) f.w[j] = numbers_of.filled(j, f.w[j], all(counts.samples->fill));
+                store(to.at(i), pack(f));
+            });
+    });
 }
 
 void means(u8* out, const byte_windows& row, const byte_counts& counts, bool half_up, i64 n) {
@@ -572,140 +674,298 @@ inline reals multiply_add(reals a, f32 b, reals c) {
 }
 
 /// A pixel against its window, by comparisons in 32 bits with a bound E of their error; u = 2^-24. With the sum S, P of
-/// the window, m = S / n, var = m (255 - m) - 2 P / n and M the true mean:
-///   m errs by 3 u M; m (255 - m) by u M (3 M + 5 (255 - M)), 2 P / n <= M (255 - M) by 4 u of it; var by 2550 u M.
-///   bradley: x > (1 - k) m, whose six roundings err by 6 u of itself: x is compared with 16 u less and 16 u more.
+/// the window, of n pixels, m = S / n, var = m (255 - m) - 2 P / n and M the true mean; S, P and 1 / n are in 32 bits
+/// within u, u and 3 u of themselves, so m within 5 u:
+///   bradley: x > (1 - k) m, which errs by 8 u of itself; it is taken with 16 u less and 16 u more.
 ///   Others: x > c + d, as a |a| > e with a = x - (1 - k) m or x - m, g = max(1, |1 - k|):
-///     a errs by 5 u g M + u |a|, so a |a| by |a| u 255 g 13;
-///     sauvola: e = (k / R) |k / R| m^2 var errs by 12 u of itself and (k / R)^2 m^2 2550 u M;
-///     niblack: e = k |k| var by 2 u of itself and k^2 2550 u M;
-///     nick: e = k |k| (255 m - 2 P / n), likewise.
-///   Where both sides are closer than E, e is at most a^2 + E. All in all E = 8192 u g |a| + 3600 u f m with f = 255
-///   (k / R)^2 m or k^2.
-///   wolf, with r = m - I and its true size at most R = |r| + 1024 u, h = max(1, |1 - k|, |k|), D the largest
+///     a errs by 7 u g M + u |a|, so a |a| by 5100 u g |a|, and by 49 u^2 g^2 M^2 where |a| is less than its error;
+///     sauvola: e = (k / R) |k / R| m^2 var. var = 127.5^2 - 2 P / n - (m - 127.5)^2 errs by 500000 u; with the 14 u of
+///     itself that the rest has, at most 16257 (k / R)^2 m^2, e errs by 730000 u (k / R)^2 m^2;
+///     niblack: e = k |k| var = m (k |k| 255 - k |k| m) - k |k| 2 P / n, whose parts, at most 255 k^2 M each, err by 10
+///     and 7 u of that, and their sum by 2 u;
+///     nick: e = k |k| (255 m - 2 P / n), by less.
+///   All in all E = 8192 u g |a| + f with f = (800000 u (k / R)^2 + 64 u^2 g^2) m^2 or (5120 u k^2 + 16384 u^2) m.
+///   wolf, with r = m - I and its true size at most R = |r| + 2048 u, h = max(1, |1 - k|, |k|), D the largest
 ///   deviation:
-///     a = x - ((1 - k) m + k I) errs by 2040 u h + u |a|, so a |a| by 16384 u h |a|, and by (2 u h)(h) where |a| is
-///     less than its error; e = (k / D) |k / D| r |r| var by (k / D)^2 R^2 650250 u and, as var is at most D^2, by 2040
-///     u k^2 R.
+///     a = x - ((1 - k) m + k I) errs by 2600 u h + u |a|, so a |a| by 6730 u h |a|, and by (2 u h)(h) where |a| is
+///     less than its error; e = (k / D) |k / D| r |r| var by (k / D)^2 R^2 500000 u, by 4096 u k^2 R as var is at most
+///     D^2, and by 5 u of itself: where both sides are closer than E, e is at most a^2 + E.
 /// Pixels within E are in doubt. Those of a window that is one value, ties of niblack, and of wolf where it is I, are
 /// told by integers; a block with others is done again by the definition, in double.
 struct verdicts {
-    numbers yes[4];  ///< negative, or not
-    numbers doubts = {};
+    numbers yes[4], doubts[4];  ///< negative, or not
+
+    inline bool in_doubt() const { return any((doubts[0] | doubts[1]) | (doubts[2] | doubts[3])); }
 };
 
+/// What sums are multiplied by, of windows of n pixels.
 template <threshold_method method>
-inline verdicts decide(words x, const four& s, const four& p, const words* n, const reals* reciprocal,
-                       const byte_threshold& rule) {
+struct threshold_factors {
+    reals mean, spread, limit, other;
+
+    threshold_factors(reals reciprocal, const byte_threshold& rule)
+        : mean(reciprocal), spread(reciprocal * -2.0f), limit(reciprocal * rule.scale), other{} {
+        if constexpr (method == threshold_method::bradley) {
+            other = limit * (1 + 0x1p-20f);
+            limit *= 1 - 0x1p-20f;
+        }
+        if constexpr (method == threshold_method::niblack || method == threshold_method::nick) spread *= rule.square;
+        if constexpr (method == threshold_method::niblack) other = reciprocal * rule.square;
+        if constexpr (method == threshold_method::nick) other = reciprocal * (255.0f * rule.square);
+    }
+};
+
+#if defined(__AVX2__)
+/// The bytes of each 16 in another order; 0 where that is negative. (GCC 12 warns of the intrinsics without masks.)
+inline words in_order(words x, __m128i order) {
+#if defined(__AVX512BW__)
+    return (words)_mm512_shuffle_epi8((__m512i)x, _mm512_maskz_broadcast_i32x4(0xffff, order));
+#else
+    return (words)_mm256_shuffle_epi8((__m256i)x, _mm256_broadcastsi128_si256(order));
+#endif
+}
+#endif
+
+/// The pixels at place j.
+inline words pixels_at(words x, int j) {
+    if (j == 3) return x >> 24;
+#if defined(__AVX2__)
+    if (j > 0)
+        return in_order(x, _mm_set_epi32(j - 244, j - 248, j - 252, j - 256));  // bytes j, j + 4 ... before zeros
+#endif
+    return (x >> (8 * j)) & 0xffu;
+}
+
+/// 127.5^2 - 2 P / n - (m - 127.5)^2
+inline reals variance_of(reals sum, reals spread, reals mean, reals minus_two_means) {
+    const reals c = multiply_add(sum, mean, all_real(-127.5f));
+    return less_product(multiply_add(spread, minus_two_means, all_real(127.5f * 127.5f)), c, c);
+}
+
+/// factors_of(j): of the windows at place j.
+template <threshold_method method, typename Factors>
+inline verdicts decide(words x, const four& s, const four& p, Factors&& factors_of, const byte_threshold& rule) {
     verdicts v;
     for (int j = 0; j < 4; ++j) {
-        const reals pixel = __builtin_convertvector((numbers)(j == 3 ? x >> 24 : (x >> (8 * j)) & 0xffu), reals);
+        const threshold_factors<method>& f = factors_of(j);
+        const reals pixel = __builtin_convertvector((numbers)pixels_at(x, j), reals);
         const reals sum = __builtin_convertvector((numbers)s.w[j], reals);
         if constexpr (method == threshold_method::bradley) {
-            const reals factor = reciprocal[j] * rule.scale, less = 0.0f - pixel;  // of 0 it is not -0
-            v.yes[j] = (numbers)multiply_add(sum, factor * (1 - 0x1p-20f), less);
-            v.doubts |= v.yes[j] ^ (numbers)multiply_add(sum, factor * (1 + 0x1p-20f), less);
+            const reals less = 0.0f - pixel;  // of 0 it is not -0
+            v.yes[j] = (numbers)multiply_add(sum, f.limit, less);
+            v.doubts[j] = v.yes[j] ^ (numbers)multiply_add(sum, f.other, less);
             continue;
         }
-        const reals m = sum * reciprocal[j];
-        const reals q = __builtin_convertvector(p.w[j], reals) * (reciprocal[j] + reciprocal[j]);
-        reals a = multiply_add(m, -rule.scale, pixel);
-        if constexpr (method == threshold_method::wolf) a = pixel - (m * rule.scale + rule.shift);
-        const reals size = absolute(a);
-        reals e, bound;  // + 0: where e is 0, it is not -0
+        const reals spread = __builtin_convertvector(p.w[j], reals);
+        const reals m = sum * f.mean;
+        reals a = less_product(pixel, sum, f.limit);
+        reals e, uncertain, factor = all_real(rule.bound);  // f = uncertain * factor
         if constexpr (method == threshold_method::wolf) {
-            const reals r = m - rule.smallest, most = absolute(r) + 0x1p-14f;
-            e = r * absolute(r) * (m * (255.0f - m) - q) * rule.square + 0.0f;
-            bound = most * (most * rule.bound + rule.bound_of_mean) + rule.least_bound;
+            a -= rule.shift;
+            const reals r = m - rule.smallest;
+            uncertain = absolute(r) + 0x1p-13f;
+            factor = multiply_add(uncertain, rule.bound, all_real(rule.bound_of_mean));
+            e = r * absolute(r) * variance_of(sum, spread, f.mean, f.spread);
         } else if constexpr (method == threshold_method::nick) {
-            e = multiply_add(multiply_add(m, 255.0f, -q), rule.square, reals{});
-            bound = m * rule.bound;
+            e = multiply_add(sum, f.other, spread * f.spread);
+            uncertain = m;
         } else if constexpr (method == threshold_method::niblack) {
-            e = multiply_add(multiply_add(m, 255.0f - m, -q), rule.square, reals{});
-            bound = m * rule.bound;
+            e = multiply_add(m, less_product(all_real(255.0f * rule.square), sum, f.other), spread * f.spread);
+            uncertain = m;
         } else {
-            const reals m2 = m * m;
-            e = multiply_add(m2 * multiply_add(m, 255.0f - m, -q), rule.square, reals{});
-            bound = m2 * rule.bound;
+            uncertain = m * m;
+            e = uncertain * variance_of(sum, spread, f.mean, f.spread);
         }
-        const reals d = multiply_add(-a, size, e);
+        if constexpr (method == threshold_method::wolf || method == threshold_method::sauvola)
+            e = multiply_add(e, rule.square, reals{});  // where that is 0, it is not -0
+        const reals size = absolute(a), d = less_product(e, a, size);
         v.yes[j] = (numbers)d;
-        numbers close = (numbers)(absolute(d) - multiply_add(size, rule.bound_of_difference, bound));
-        if constexpr (method == threshold_method::niblack || method == threshold_method::wolf) {
-            // All pixels alike, x: S = n x and P = n x (255 - x) / 2, and only then, as P is strictly concave.
-            const words value = (words) __builtin_convertvector(pixel, numbers);
-            const words of_one = value * (255 - value) >> 1;
-            numbers alike =
-                ((numbers)(value * n[j]) == (numbers)s.w[j]) & ((numbers)(of_one * n[j]) == (numbers)p.w[j]);
-            if constexpr (method == threshold_method::wolf) alike &= pixel == all_real(rule.smallest);
-            v.yes[j] &= ~alike;
-            close &= ~alike;
-        }
-        v.doubts |= close;
+        reals certain = less_product(absolute(d), size, all_real(rule.bound_of_difference));
+        if constexpr (method == threshold_method::wolf) certain -= rule.least_bound;
+        v.doubts[j] = (numbers)less_product(certain, uncertain, factor);
     }
     return v;
 }
 
-typedef signed char signed_bytes __attribute__((vector_size(bytes)));
-
-/// Pixels that are all ones where the numbers are negative, which their first bytes tell.
-inline words signs_of(const numbers (&v)[4]) {
-    const words low = ((words)v[0] >> 24 & 0xffu) | ((words)v[1] >> 16 & 0xff00u);
-    const words signs = low | (((words)v[2] >> 8 & 0xff0000u) | ((words)v[3] & 0xff000000u));
-    return (words)((signed_bytes)signs < 0);
+/// Windows that are one value, x, have S = n x and P = n x (255 - x) / 2, and no others, as P is strictly concave.
+/// Their pixels are not above it.
+template <threshold_method method>
+inline void settle_ties(verdicts& v, words x, const four& s, const four& p, const words (&n)[4],
+                        const byte_threshold& rule) {
+    for (int j = 0; j < 4; ++j) {
+        const words value = pixels_at(x, j), spread = value * (255 - value) >> 1;
+        numbers alike = ((numbers)(value * n[j]) == (numbers)s.w[j]) & ((numbers)(spread * n[j]) == (numbers)p.w[j]);
+        if constexpr (method == threshold_method::wolf) alike &= (numbers)value == static_cast<s32>(rule.smallest);
+        v.yes[j] &= ~alike;
+        v.doubts[j] &= ~alike;
+    }
 }
 
-/// By the definition. Inlined, since a call takes addresses of windows, which AVX2 would then store each time.
-__attribute__((always_inline)) inline words decided(words x, const four& s, const four& p, const words* n,
-                                                    const byte_threshold& rule, i64 here) {
-    const defined_block block(s, p, n);
+typedef signed char signed_bytes __attribute__((vector_size(bytes)));
+
+/// `yes` in the pixels whose numbers are negative, else 0.
+inline words where_negative(const numbers (&v)[4], words yes) {
+#if defined(__AVX2__)
+    // Packing with saturation keeps signs; each 16 bytes then hold four first places, four second ones, ...
+    const __m128i order = _mm_set_epi32(0x0f0b0703, 0x0e0a0602, 0x0d090501, 0x0c080400);
+#if defined(__AVX512BW__)
+    const __m512i low = _mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]);
+    const __m512i high = _mm512_packs_epi32((__m512i)v[2], (__m512i)v[3]);
+    const words signs = in_order((words)_mm512_packs_epi16(low, high), order);
+    return (words)_mm512_maskz_mov_epi8(_mm512_movepi8_mask((__m512i)signs), (__m512i)yes);
+#else
+    const __m256i low = _mm256_packs_epi32((__m256i)v[0], (__m256i)v[1]);
+    const __m256i high = _mm256_packs_epi32((__m256i)v[2], (__m256i)v[3]);
+    const words signs = in_order((words)_mm256_packs_epi16(low, high), order);
+#endif
+#else
+    const words low = chosen(all(0xffu), (words)v[0] >> 24, (words)v[1] >> 16);
+    const words high = chosen(all(0xff0000u), (words)v[2] >> 8, (words)v[3]);
+    const words signs = chosen(all(0xffffu), low, high);
+#endif
+#if !defined(__AVX512BW__)
+    return (words)((signed_bytes)signs < 0) & yes;
+#endif
+}
+
+/// Bradley with 0 <= 1 - k <= 1 where sums can be rounded down: x > T as x > floor(T), of bytes. Floors of T with 16 u
+/// less and more are alike, or else the pixels that they tell apart are in doubt.
+#if defined(__AVX512F__)
+template <threshold_method method, kind rows>
+constexpr bool by_floors = method == threshold_method::bradley&& rows != kind::any;
+
+template <typename Factors>
+inline bool exceed_floors(words& result, words x, const four& s, Factors&& factors_of, words yes) {
+    four low, high;
+    words differ = {};
+    for (int j = 0; j < 4; ++j) {
+        const threshold_factors<threshold_method::bradley>& f = factors_of(j);
+        const auto floor_of = [&](reals factor) {  // in the low byte of the sum with 2^23
+            return (words)_mm512_fmadd_round_ps((__m512) __builtin_convertvector((numbers)s.w[j], reals),
+                                                (__m512)factor, (__m512)all_real(0x1p23f),
+                                                _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+        };
+        low.w[j] = floor_of(f.limit);
+        high.w[j] = floor_of(f.other);
+        differ = (words)_mm512_ternarylogic_epi32((__m512i)differ, (__m512i)low.w[j], (__m512i)high.w[j], 0xf6);
+    }
+    const auto above = [&](const four& limits) {
+        return (words)_mm512_maskz_mov_epi8(_mm512_cmpgt_epu8_mask((__m512i)x, (__m512i)pack(limits)), (__m512i)yes);
+    };
+    result = above(low);
+    if (__builtin_expect(_mm512_test_epi32_mask((__m512i)differ, (__m512i)differ) == 0, true)) return false;
+    const words other = result ^ above(high);
+    return _mm512_test_epi32_mask((__m512i)other, (__m512i)other) != 0;
+}
+#else
+template <threshold_method, kind>
+constexpr bool by_floors = false;
+#endif
+
+/// A block of which pixels are in doubt.
+struct doubtful_block {
+    words x;
+    four s, p, n;
+
+    inline void keep(words pixels, const four& sums, const four& spreads, const words (&counts)[4]) {
+        x = pixels;
+        for (int j = 0; j < 4; ++j) {
+            s.w[j] = sums.w[j];
+            p.w[j] = spreads.w[j];
+            n.w[j] = counts[j];
+        }
+    }
+};
+
+/// By the definition.
+words decided(const doubtful_block& b, const byte_threshold& rule, i64 here) {
+    const defined_block block(b.s, b.p, b.n.w);
     f64 limit[bytes];
     alignas(bytes) u8 pixels[bytes], verdict[bytes] = {};
-    store(pixels, x);
-    thresholds<u8>(limit, pixels, block.mean, block.deviation, *rule.definition, here, 1);
-    exceeds<u8>(verdict, pixels, limit, 255, here);
+    store(pixels, b.x);
+    rule.pixels->thresholds(limit, pixels, block.mean, block.deviation, *rule.definition, here, 1);
+    rule.pixels->exceeds(verdict, pixels, limit, 255, here);
     return load<words>(verdict);
+}
+
+/// Decides from block i on. Ends behind a block of which pixels are in doubt, which is left to the caller, so that the
+/// loop calls nothing; or behind the row. Whether it is the former.
+template <threshold_method method, kind rows>
+__attribute__((noinline)) bool decide_until_doubt(i64& i, target_blocks<u8>& to, const source_blocks& pixels,
+                                                  row_scan<rows>& sums, row_scan<rows>& spreads,
+                                                  count_scan<rows>& numbers_of, const byte_counts& counts,
+                                                  const byte_threshold& given_rule, i64 n, doubtful_block& left) {
+    row_scan<rows> s_scan = sums, p_scan = spreads;
+    const byte_threshold rule = given_rule;  // which what is written does not change
+    const threshold_factors<method> full(all_real(1 / static_cast<f32>(counts.rows * counts.full)), rule);
+    const words yes = all(0x01010101u * rule.yes);
+    const bool stopped = for_each_block<rows>(
+        i, counts, n, [&](i64 at, auto sizes) __attribute__((always_inline)) {
+            const four s = s_scan.next(at);
+            four p = {};
+            if constexpr (method != threshold_method::bradley) p = p_scan.next(at);
+            words count[4];
+            bool uniform = decltype(sizes)::value;
+            if (rows == kind::any) uniform = numbers_of.next(count, at, n - at, sizes);
+            const words x = pixels.at(at);
+            // Whether pixels are in doubt; then `result` is not theirs.
+            words result;
+            const auto judge = [&](auto&& factors_of) __attribute__((always_inline)) {
+                if constexpr (by_floors<method, rows>) {
+                    return exceed_floors(result, x, s, factors_of, yes);
+                } else {
+                    verdicts v = decide<method>(x, s, p, factors_of, rule);
+                    bool in_doubt = v.in_doubt();
+                    if constexpr (method == threshold_method::niblack || method == threshold_method::wolf)
+                        if (__builtin_expect(in_doubt, false)) {
+                            if (rows != kind::any) numbers_of.next(count, at, n - at, sizes);
+                            settle_ties<method>(v, x, s, p, count, rule);
+                            in_doubt = v.in_doubt();
+                        }
+                    result = where_negative(v.yes, yes);
+                    return in_doubt;
+                }
+            };
+            const bool doubtful =
+                uniform ? judge([&](int) -> const threshold_factors<method>& { return full; }) : judge([&](int j) {
+                    return threshold_factors<method>(numbers_of.reciprocal(j, count, at), rule);
+                });
+            if (__builtin_expect(doubtful, false)) {
+                if (rows != kind::any) numbers_of.next(count, at, n - at, sizes);
+                left.keep(x, s, p, count);
+            }
+            if (numbers_of.sampled()) result = numbers_of.filled_pixels(result, at, n - at);
+            store(to.at(at), result);
+            return doubtful;
+        });
+    sums.continue_as(s_scan);
+    spreads.continue_as(p_scan);
+    return stopped;
 }
 
 template <threshold_method method, kind rows>
 void decide_row(u8* out, const u8* x, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
                 const byte_threshold& rule, i64 n) {
-    constexpr bool of_means = method == threshold_method::bradley;
     channel_carries s_carries, p_carries;
     row_scan<rows> s_scan(sums, s_carries), p_scan(spreads, p_carries);
     count_scan<rows> numbers_of(counts);
     const source_blocks pixels(x, n);
     target_blocks<u8> to(out, n);
-    const reals full_reciprocal = all_real(1 / static_cast<f32>(counts.rows * counts.full));
-    const words yes = all(0x01010101u * rule.yes);
-    const byte_threshold here = rule;  // which what is written does not change
-    for (i64 i = 0; i < n; i += bytes) {
-        const four s = s_scan.next(i);
-        four p = {};
-        if constexpr (!of_means) p = p_scan.next(i);
-        words count[4];
-        reals reciprocal[4];
-        if (numbers_of.next(count, i, n - i))
-            for (reals& r : reciprocal) r = full_reciprocal;
-        else
-            for (int j = 0; j < 4; ++j) reciprocal[j] = 1.0f / __builtin_convertvector((numbers)count[j], reals);
-        const verdicts v = decide<method>(pixels.at(i), s, p, count, reciprocal, here);
-        words result = __builtin_expect(any(v.doubts), false)
-                           ? decided(pixels.at(i), s, p, count, rule, n - i < bytes ? n - i : bytes)
-                           : signs_of(v.yes);
-        result &= yes;
-        if (numbers_of.sampled()) {
-            const words given = numbers_of.given_pixels(i, n - i);
-            result = (result & given) | (all(0x01010101u * counts.samples->fill) & ~given);
-        }
-        store(to.at(i), result);
+    doubtful_block left;
+    for (i64 i = 0;
+         decide_until_doubt<method, rows>(i, to, pixels, s_scan, p_scan, numbers_of, counts, rule, n, left);) {
+        const i64 at = i - bytes;
+        words result = decided(left, rule, n - at < bytes ? n - at : bytes) & all(0x01010101u * rule.yes);
+        if (numbers_of.sampled()) result = numbers_of.filled_pixels(result, at, n - at);
+        store(to.at(at), result);
     }
 }
 
 template <threshold_method method>
 void decide_by(u8* out, const u8* x, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
                const byte_threshold& rule, i64 n) {
-    const kind of = kind_of(sums, counts);
+    kind of = kind_of(sums, counts);
+    if (method == threshold_method::bradley && !(rule.scale >= 0 && rule.scale <= 1)) of = kind::any;
     if (of == kind::plain) return decide_row<method, kind::plain>(out, x, sums, spreads, counts, rule, n);
     if constexpr (method == threshold_method::bradley)
         if (of == kind::wide) return decide_row<method, kind::wide>(out, x, sums, spreads, counts, rule, n);
@@ -738,7 +998,7 @@ template <int half, int... i>
 inline few_numbers half_of(words v, lanes<u64>::list<i...>) {
     return __builtin_shufflevector((numbers)v, (numbers)v, (half * lanes_of_block / 2 + i)...);
 }
-/// Half of the lanes, in double. (GCC 12 warns of the intrinsics without masks.)
+/// Half of the lanes, in double.
 template <int half>
 inline doubles in_double(words v) {
     const few_numbers x = half_of<half>(v, typename make_list<lanes_of_block / 2>::template of<lanes<u64>>{});
@@ -746,6 +1006,19 @@ inline doubles in_double(words v) {
     return (doubles)_mm512_maskz_cvtepu32_pd(0xff, (__m256i)x);
 #else  // what instruction sets have are conversions of signed numbers
     return __builtin_convertvector((few_numbers)(x ^ (s32)0x80000000), doubles) + 0x1p31;
+#endif
+}
+template <int half, int... i>
+inline few_reals half_of(reals v, lanes<u64>::list<i...>) {
+    return __builtin_shufflevector(v, v, (half * lanes_of_block / 2 + i)...);
+}
+template <int half>
+inline doubles of_single(reals v) {
+    const few_reals x = half_of<half>(v, typename make_list<lanes_of_block / 2>::template of<lanes<u64>>{});
+#if defined(__AVX512F__)
+    return (doubles)_mm512_maskz_cvtps_pd(0xff, (__m256)x);
+#else
+    return __builtin_convertvector(x, doubles);
 #endif
 }
 inline few_reals in_single(doubles v) {
@@ -783,12 +1056,48 @@ inline doubles less_product(doubles c, doubles a, doubles b) {
 #endif
 }
 
+/// Whether one of the numbers that it was given has none of certain bits.
+class bits_missing {
+  public:
+    explicit bits_missing(u64 bits) : bits_(longs{} + bits) {}
+#if defined(__AVX512F__)
+    inline void look_at(longs v) {
+        found_ |= _mm512_testn_epi64_mask((__m512i)v, (__m512i)bits_);
+    }
+    inline bool found() const {
+        return found_ != 0;
+    }
+
+  private:
+    longs bits_;
+    __mmask8 found_ = 0;
+#else
+    inline void look_at(longs v) {
+        found_ |= (longs)((v & bits_) == 0u);
+    }
+    inline bool found() const {
+        return any((numbers)found_);
+    }
+
+  private:
+    longs bits_, found_ = {};
+#endif
+};
+
 /// How many pixels windows of half the lanes have: n, 255 n, 2 n, 1 / n.
 struct real_counts {
     doubles n, most, twice, reciprocal;
 
-    explicit real_counts(doubles count)
-        : n(count), most(255.0 * count), twice(count + count), reciprocal(1.0 / count) {}
+    explicit real_counts(doubles count) : real_counts(count, 1.0 / count) {}
+    /// `near`: 1 / n in 32 bits. Two steps of Newton's leave 2 units of 2^-53.
+    static real_counts of(doubles count, doubles near) {
+        for (int step = 0; step < 2; ++step) near += near * less_product(doubles{} + 1.0, count, near);
+        return real_counts(count, near);
+    }
+
+  private:
+    real_counts(doubles count, doubles one_over)
+        : n(count), most(255.0 * count), twice(count + count), reciprocal(one_over) {}
 };
 
 struct real_windows {
@@ -818,21 +1127,94 @@ inline void for_each_half(const four& s, const four& p, Counts&& counts_of, real
 }
 
 /// Calls f(counts_of) for a block: most have windows of one size, of which nothing is converted or divided.
-template <typename F>
-inline void with_counts(bool uniform, const real_counts& full, const words* n, F&& f) {
+/// reciprocal_of(j): about 1 / n of the windows at place j.
+template <typename Reciprocal, typename F>
+inline void with_counts(bool uniform, const real_counts& full, const words (&n)[4], Reciprocal&& reciprocal_of, F&& f) {
     if (uniform)
         f([&](auto, int) -> const real_counts& { return full; });
     else
-        f([&](auto half, int j) { return real_counts(in_double<decltype(half)::value>(n[j])); });
+        f([&](auto half, int j) {
+            return real_counts::of(in_double<decltype(half)::value>(n[j]),
+                                   of_single<decltype(half)::value>(reciprocal_of(j)));
+        });
 }
 
-/// Mean and deviation in 32 bits of windows of n pixels each: S / n and the root of N / n^2, N = S (255 n - S) - 2 n P,
-/// each rounded in double, and then to 32 bits. N is exact in double. The products with 1 / n are within 3 units of the
-/// last place of those, so they round alike unless they are as close to the middle between two numbers of 32 bits.
+/// Means and deviations in 32 bits of windows of n pixels each: S / n and the root of N / n^2, N = S (255 n - S) - 2 n
+/// P, each rounded in double, and then to 32 bits. N is exact in double. The products with 1 / n are within 6 units of
+/// the last place of those, so they round alike unless they are as close to the middle between two numbers of 32 bits.
 /// - Means: S / n, whose middle would be an odd multiple of 2^-(24 - e) for a mean from 2^e on, is that middle only if
 ///   2^17 divides n, which is left out; else it is 2^-25 / n of itself or more away, with n <= 2^19 much further than
 ///   that.
 /// - Deviations: told by the bits; then the block is done by the definition.
+struct real_moments {
+    reals mean[4], deviation[4];
+};
+
+template <typename Counts>
+inline real_moments moments_by_inverses(const four& s, const four& p, Counts&& counts_of, bits_missing& middles) {
+    real_moments to;
+    for (int j = 0; j < 4; ++j) {
+        few_reals means[2], deviations[2];
+        const auto find = [&](auto half) __attribute__((always_inline)) {
+            constexpr int h = decltype(half)::value;
+            const real_windows w{in_double<h>(s.w[j]), in_double<h>(p.w[j]), counts_of(half, j)};
+            const doubles root = root_of(w.numerator()) * w.of.reciprocal;
+            // The 29 bits that 32-bit numbers lack, within 8 of their middle.
+            middles.look_at((longs)root - (longs{} + 0x0ffffff8u));
+            means[h] = in_single(w.sum * w.of.reciprocal);
+            deviations[h] = in_single(root);
+        };
+        find(place<0>{});
+        find(place<1>{});
+        const typename make_list<lanes_of_block>::template of<lanes<f32>> every;
+        to.mean[j] = joined(means[0], means[1], every);
+        to.deviation[j] = joined(deviations[0], deviations[1], every);
+    }
+    return to;
+}
+
+/// Finds results from block i on. Ends behind a block that takes the definition, which is left to the caller; or behind
+/// the row. Whether it is the former.
+template <kind rows>
+__attribute__((noinline)) bool find_deviations(i64& i, target_blocks<f32>& to_mean, target_blocks<f32>& to_deviation,
+                                               row_scan<rows>& sums, row_scan<rows>& spreads,
+                                               count_scan<rows>& numbers_of, const byte_counts& counts, i64 n,
+                                               doubtful_block& left) {
+    row_scan<rows> s_scan = sums, p_scan = spreads;
+    const u32 full = counts.rows * counts.full;
+    const real_counts full_counts(doubles{} + static_cast<f64>(full));
+    const bool stopped = for_each_block<rows>(
+        i, counts, n, [&](i64 at, auto sizes) __attribute__((always_inline)) {
+            const four s = s_scan.next(at), p = p_scan.next(at);
+            words count[4];
+            const bool uniform = numbers_of.next(count, at, n - at, sizes);
+            bool defined = uniform && full % 131072 == 0;
+            if (!uniform) {
+                numbers ties = {};
+                for (const words& c : count) ties |= (c & 131071u) == 0u;
+                defined = any(ties);
+            }
+            bits_missing middles(0x1ffffff0);
+            const auto find = [&](auto&& counts_of) __attribute__((always_inline)) {
+                real_moments found = moments_by_inverses(s, p, counts_of, middles);
+                if (numbers_of.sampled()) {
+                    numbers_of.fill_reals(found.mean);
+                    numbers_of.fill_reals(found.deviation);
+                }
+                if (to_mean.wanted()) store_reals(to_mean.at(at), found.mean);
+                store_reals(to_deviation.at(at), found.deviation);
+            };
+            with_counts(
+                uniform, full_counts, count, [&](int j) { return numbers_of.reciprocal(j, count, at); }, find);
+            defined |= middles.found();
+            if (__builtin_expect(defined, false)) left.keep(words{}, s, p, count);
+            return defined;
+        });
+    sums.continue_as(s_scan);
+    spreads.continue_as(p_scan);
+    return stopped;
+}
+
 template <kind rows>
 void deviations_of(f32* mean, f32* deviation, const byte_windows& sums, const byte_windows& spreads,
                    const byte_counts& counts, i64 n) {
@@ -840,41 +1222,20 @@ void deviations_of(f32* mean, f32* deviation, const byte_windows& sums, const by
     row_scan<rows> s_scan(sums, s_carries), p_scan(spreads, p_carries);
     count_scan<rows> numbers_of(counts);
     target_blocks<f32> to_mean(mean, n), to_deviation(deviation, n);
-    const u32 full = counts.rows * counts.full;
-    const real_counts full_counts(doubles{} + static_cast<f64>(full));
-    for (i64 i = 0; i < n; i += bytes) {
-        const four s = s_scan.next(i), p = p_scan.next(i);
-        words count[4];
-        const bool uniform = numbers_of.next(count, i, n - i);
-        numbers ties = {};
-        if (!uniform || full % 131072 == 0)
-            for (const words& c : count) ties |= (c & 131071u) == 0u;
-        bool defined = any(ties);
-        reals results[2][4];
-        if (!defined) {
-            longs middles = {};
-            with_counts(uniform, full_counts, count, [&](auto&& counts_of) {
-                for_each_half<2>(s, p, counts_of, results, [&](const real_windows& w, few_reals* to, auto, int) {
-                    const doubles root = root_of(w.numerator()) * w.of.reciprocal;
-                    // The 29 bits that 32-bit numbers lack, within 8 of their middle.
-                    middles |= (longs)((((longs)root - (longs{} + 0x0ffffff8u)) & 0x1ffffff0u) == 0u);
-                    to[0] = in_single(w.sum * w.of.reciprocal);
-                    to[1] = in_single(root);
-                });
-            });
-            defined = any((numbers)middles);
+    doubtful_block left;
+    for (i64 i = 0; find_deviations<rows>(i, to_mean, to_deviation, s_scan, p_scan, numbers_of, counts, n, left);) {
+        const defined_block block(left.s, left.p, left.n.w);
+        alignas(bytes) f32 means[bytes], deviations[bytes];
+        for (int k = 0; k < bytes; ++k) {
+            means[k] = static_cast<f32>(block.mean[k]);
+            deviations[k] = static_cast<f32>(block.deviation[k]);
         }
-        if (defined)
-            with_counts(false, full_counts, count, [&](auto&& counts_of) {
-                for_each_half<2>(s, p, counts_of, results, [&](const real_windows& w, few_reals* to, auto, int) {
-                    to[0] = in_single(w.sum / w.of.n);
-                    to[1] = in_single(root_of(w.numerator() / (w.of.n * w.of.n)));
-                });
-            });
-        if (numbers_of.sampled())
-            for (auto& result : results) numbers_of.fill_reals(result);
-        if (to_mean.wanted()) store_reals(to_mean.at(i), results[0]);
-        store_reals(to_deviation.at(i), results[1]);
+        if (numbers_of.sampled()) {
+            numbers_of.fill_pixels(means);
+            numbers_of.fill_pixels(deviations);
+        }
+        if (to_mean.wanted()) std::memcpy(to_mean.at(i - bytes), means, sizeof means);
+        std::memcpy(to_deviation.at(i - bytes), deviations, sizeof deviations);
     }
 }
 
@@ -884,38 +1245,66 @@ void deviations(f32* mean, f32* deviation, const byte_windows& sums, const byte_
                                          : deviations_of<kind::any>(mean, deviation, sums, spreads, counts, n);
 }
 
-/// The largest variance of the row's windows and of `largest`. In 32 bits a variance errs by at most 2550 u 255 < 0.04
-/// (see verdicts): only blocks that may have a larger one are done in double, by the definition.
-f64 largest_variance(f64 largest, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
-                     i64 n) {
-    channel_carries s_carries, p_carries;
-    row_scan<kind::any> s_scan(sums, s_carries), p_scan(spreads, p_carries);
-    count_scan<kind::any> numbers_of(counts);
-    const reals full_reciprocal = all_real(1 / static_cast<f32>(counts.rows * counts.full));
-    reals limit = all_real(static_cast<f32>(largest) - 0.05f);
-    for (i64 i = 0; i < n; i += bytes) {
-        four s = s_scan.next(i), p = p_scan.next(i);
-        words count[4];
-        const bool uniform = numbers_of.next(count, i, n - i);
-        numbers above = {};
-        for (int j = 0; j < 4; ++j) {
-            if (numbers_of.sampled()) {  // windows without a result have no variance
-                s.w[j] = numbers_of.filled(j, s.w[j], words{});
-                p.w[j] = numbers_of.filled(j, p.w[j], words{});
+/// Looks for a variance above the limit, from block i on. Ends behind the block that may have one, or behind the row.
+/// Whether it is the former.
+template <kind rows>
+__attribute__((noinline)) bool find_variance(i64& i, row_scan<rows>& sums, row_scan<rows>& spreads,
+                                             count_scan<rows>& numbers_of, const byte_counts& counts, f32 limit, i64 n,
+                                             doubtful_block& found) {
+    row_scan<rows> s_scan = sums, p_scan = spreads;
+    const reals full = all_real(1 / static_cast<f32>(counts.rows * counts.full));
+    const bool larger = for_each_block<rows>(
+        i, counts, n, [&](i64 at, auto sizes) __attribute__((always_inline)) {
+            four s = s_scan.next(at), p = p_scan.next(at);
+            words count[4];
+            bool uniform = decltype(sizes)::value;
+            if (rows == kind::any) uniform = numbers_of.next(count, at, n - at, sizes);
+            reals largest = {};
+            for (int j = 0; j < 4; ++j) {
+                if (numbers_of.sampled()) {  // windows without a result have no variance
+                    s.w[j] = numbers_of.filled(j, s.w[j], words{});
+                    p.w[j] = numbers_of.filled(j, p.w[j], words{});
+                }
+                const reals reciprocal = uniform ? full : numbers_of.reciprocal(j, count, at);
+                const reals variance =
+                    variance_of(__builtin_convertvector((numbers)s.w[j], reals), __builtin_convertvector(p.w[j], reals),
+                                reciprocal, reciprocal * -2.0f);
+                largest = variance > largest ? variance : largest;
             }
-            const reals reciprocal =
-                uniform ? full_reciprocal : 1.0f / __builtin_convertvector((numbers)count[j], reals);
-            const reals m = __builtin_convertvector((numbers)s.w[j], reals) * reciprocal;
-            const reals q = __builtin_convertvector(p.w[j], reals) * (reciprocal + reciprocal);
-            above |= m * (255.0f - m) - q > limit;
-        }
-        if (!any(above)) continue;
-        const defined_block block(s, p, count);
-        for (i64 k = 0; k < bytes && k < n - i; ++k)
+            const bool above = any(largest > limit);
+            if (__builtin_expect(above, false)) {
+                if (rows != kind::any) numbers_of.next(count, at, n - at, sizes);
+                found.keep(words{}, s, p, count);
+            }
+            return above;
+        });
+    sums.continue_as(s_scan);
+    spreads.continue_as(p_scan);
+    return larger;
+}
+
+/// The largest variance of the row's windows and of `largest`. In 32 bits a variance errs by less than 0.04 (see
+/// verdicts): only blocks that may have a larger one are done in double, by the definition.
+template <kind rows>
+f64 largest_variance_of(f64 largest, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
+                        i64 n) {
+    channel_carries s_carries, p_carries;
+    row_scan<rows> s_scan(sums, s_carries), p_scan(spreads, p_carries);
+    count_scan<rows> numbers_of(counts);
+    doubtful_block found;
+    for (i64 i = 0;
+         find_variance<rows>(i, s_scan, p_scan, numbers_of, counts, static_cast<f32>(largest) - 0.05f, n, found);) {
+        const defined_block block(found.s, found.p, found.n.w);
+        for (i64 k = 0; k < bytes && k < n - (i - bytes); ++k)
             largest = block.variance[k] > largest ? block.variance[k] : largest;
-        limit = all_real(static_cast<f32>(largest) - 0.05f);
     }
     return largest;
+}
+
+f64 largest_variance(f64 largest, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
+                     i64 n) {
+    return kind_of(sums, counts) == kind::plain ? largest_variance_of<kind::plain>(largest, sums, spreads, counts, n)
+                                                : largest_variance_of<kind::any>(largest, sums, spreads, counts, n);
 }
 
 u8 smallest(const u8* x, i64 n) {
@@ -940,7 +1329,8 @@ void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windo
     for (i64 i = 0; i < n; i += bytes) {
         const four s = s_scan.next(i), p = p_scan.next(i);
         words count[4];
-        const bool uniform = numbers_of.next(count, i, n - i);
+        const bool uniform = numbers_of.next(count, i, n - i, of_several_counts{});
+        const auto reciprocal_of = [&](int j) { return numbers_of.reciprocal(j, count, i); };
         const words pixels = from.at(i);
         const auto pixel = [&](auto half, int j) {
             return in_double<decltype(half)::value>((pixels >> (8 * j)) & 0xffu);
@@ -950,7 +1340,7 @@ void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windo
             return (doubles)(((longs)least & below) | ((longs)root & ~below));
         };
         reals results[2][4];
-        with_counts(uniform, full_counts, count, [&](auto&& counts_of) {
+        with_counts(uniform, full_counts, count, reciprocal_of, [&](auto&& counts_of) {
             for_each_half<2>(s, p, counts_of, results, [&](const real_windows& w, few_reals* to, auto half, int j) {
                 const doubles inverse = 1.0 / divisor(root_of(w.numerator()) * w.of.reciprocal);
                 const doubles d = less_product(-w.sum, -pixel(half, j), w.of.n);
@@ -965,7 +1355,7 @@ void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windo
         numbers differ = {};
         for (int j = 0; j < 4; ++j) differ |= ~(results[0][j] == results[1][j]);  // NaN, too
         if (any(differ))
-            with_counts(false, full_counts, count, [&](auto&& counts_of) {
+            with_counts(false, full_counts, count, reciprocal_of, [&](auto&& counts_of) {
                 for_each_half<1>(s, p, counts_of, results, [&](const real_windows& w, few_reals* to, auto half, int j) {
                     const doubles root = root_of(w.numerator() / (w.of.n * w.of.n));
                     to[0] = in_single((pixel(half, j) - w.sum / w.of.n) / divisor(root));
@@ -976,4 +1366,11 @@ void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windo
     }
 }
 
-}  // namespace byte_lanes
+}  // namespace
+
+constinit const byte_kernels byte_rows = {
+    bytes,         change_planes, change_both_planes, plane_totals, means,
+    decide_pixels, deviations,    largest_variance,   smallest,     contrasts,
+};
+
+}  // namespace boxsum::filters::BOXSUM_ROWS

@@ -118,7 +118,7 @@ bool has_byte_deviations(const row_job& job, const window_outputs& outputs) {
 
 void byte_deviations(const row_job& job, const window_outputs& outputs, const band& b) {
     for_each_byte_row(job, b, true, outputs.count, [&](const byte_row& at) {
-        job.kernels->byte.deviations(
+        job.kernels->byte->deviations(
             outputs.mean.data == nullptr ? nullptr : job.row_to<f32>(outputs.mean, at.row, b.plane),
             job.row_to<f32>(outputs.deviation, at.row, b.plane), at.sums, at.spreads, at.counts, job.n());
     });

@@ -211,6 +211,7 @@ struct byte_samples {
 struct byte_counts {
     u32 rows;
     const u32* cols;
+    const f32* col_reciprocals;  ///< 1 / cols
     u32 full;
     std::int64_t first_full, end_full;
     const byte_samples* samples;  ///< null where all pixels count
@@ -219,6 +220,7 @@ struct byte_counts {
 /// A threshold's numbers in 32 bits; byte_windows_impl.hpp says which.
 struct byte_threshold {
     const threshold_terms* definition;
+    const pixel_kernels<u8>* pixels;  ///< by the definition
     f32 scale, square, bound_of_difference, bound;
     u8 yes;
     f32 smallest = 0, shift = 0, bound_of_mean = 0, least_bound = 0;  ///< wolf
@@ -256,7 +258,7 @@ struct row_kernels {
     std::tuple<sample_kernels<f32>, sample_kernels<f64>> sample;
     block_kernels block;
     std::tuple<pixel_kernels<u8>, pixel_kernels<u16>, pixel_kernels<s16>, pixel_kernels<f32>, pixel_kernels<f64>> pixel;
-    byte_kernels byte;
+    const byte_kernels* byte;
 };
 
 /// The best set for this machine.
@@ -264,13 +266,16 @@ const row_kernels& rows_of_this_machine();
 
 namespace baseline {
 extern const row_kernels rows;
+extern const byte_kernels byte_rows;
 }
 #if defined(__x86_64__)
 namespace avx2 {
 extern const row_kernels rows;
+extern const byte_kernels byte_rows;
 }
 namespace avx512 {
 extern const row_kernels rows;
+extern const byte_kernels byte_rows;
 }
 #endif
 

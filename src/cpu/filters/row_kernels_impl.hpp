@@ -13,7 +13,7 @@
 namespace boxsum::filters::BOXSUM_ROWS {
 namespace {
 
-using i64 = std::int64_t;
+#include "cpu/filters/lanes_impl.hpp"
 
 // ---- integer images: vertical sums ----
 
@@ -40,47 +40,6 @@ constexpr accumulate_kernels<T, A> accumulate() {
 }
 
 // ---- integer images: horizontal sums ----
-
-template <typename A>
-struct lanes {
-    static constexpr int count = BOXSUM_ROWS_BYTES / static_cast<int>(sizeof(A));
-    typedef A vector __attribute__((vector_size(BOXSUM_ROWS_BYTES)));
-    template <int... i>
-    struct list {};
-
-    template <int by, int... i>
-    static vector shifted_up(vector v, list<i...>) {
-#if defined(__AVX512F__)  // GCC 12 makes a permutation, whose indices it loads each time
-        if constexpr (sizeof(A) == 4) return (vector)_mm512_maskz_alignr_epi32(0xffff, (__m512i)v, __m512i{}, 16 - by);
-#endif
-        return __builtin_shufflevector(vector{}, v, (count - by + i)...);
-    }
-    template <int channels, int... i>
-    static vector last_repeated(vector v, list<i...>) {
-        return __builtin_shufflevector(v, v, (count - channels + i % channels)...);
-    }
-};
-
-template <int n, int... i>
-struct make_list : make_list<n - 1, n - 1, i...> {};
-template <int... i>
-struct make_list<0, i...> {
-    template <typename L>
-    using of = typename L::template list<i...>;
-};
-
-/// Running sums of `channels` interleaved sequences inside a vector, in log2(lanes / channels) steps (Hillis, Steele).
-template <typename A, int by>
-inline typename lanes<A>::vector scan_lanes(typename lanes<A>::vector v) {
-    using L = lanes<A>;
-    if constexpr (by < L::count) {
-        const typename make_list<L::count>::template of<L> all;
-        v += L::template shifted_up<by>(v, all);
-        return scan_lanes<A, by * 2>(v);
-    } else {
-        return v;
-    }
-}
 
 template <typename A, int channels>
 void slide_vectors(A* __restrict w, const A* __restrict high, const A* __restrict low, i64 n) {
@@ -133,26 +92,6 @@ void total(A* __restrict totals, const A* __restrict x, i64 cols, i64 channels) 
 }
 
 // ---- integer images: means ----
-
-/// floor((w + count / 2) / count) = floor(w / count + 1/2), exactly, without an integer division: the product with the
-/// reciprocal in floating point is made slightly too small, so that it is the quotient or one below, and the remainder
-/// tells which. Holds for quotients up to 2^16, and w + count / 2 below 2^31 (A = u32) or 2^63 (u64).
-template <typename A>
-struct quotient;
-
-template <>
-struct quotient<u32> {
-    using real = f32;
-    using whole = s32;
-    static constexpr real reduced = 1.0f - 0x1p-21f;  // three roundings of 2^-24 each stay below 2^-21
-};
-
-template <>
-struct quotient<u64> {
-    using real = f64;
-    using whole = s64;
-    static constexpr real reduced = 1.0 - 0x1p-50;
-};
 
 /// A signed number as its 32-bit halves beside the exponents of 2^84 and 2^52, with one rounding: AVX2 and SSE2 do not
 /// convert 64 bits.
@@ -223,13 +162,6 @@ struct unsigned_of<f64> {
 };
 template <typename A>
 using bits_of = typename unsigned_of<A>::type;
-
-struct of_one_count {
-    static constexpr bool value = true;
-};
-struct of_several_counts {
-    static constexpr bool value = false;
-};
 
 /// Calls f(first, n, of_one_count or of_several_counts) for short pieces of a row, of which few have windows of several
 /// sizes. Those take a division each.
@@ -628,8 +560,6 @@ void contrast(f32* __restrict out, const T* __restrict x, const f64* __restrict 
         out[i] = static_cast<f32>((static_cast<f64>(x[i]) - m[i]) / (s[i] < epsilon ? epsilon : s[i]));
 }
 
-#include "cpu/filters/byte_windows_impl.hpp"
-
 }  // namespace
 
 constinit const row_kernels rows = {
@@ -648,9 +578,7 @@ constinit const row_kernels rows = {
      pixel_kernels<s16>{thresholds<s16>, extremes<s16>, exceeds<s16>, contrast<s16>},
      pixel_kernels<f32>{thresholds<f32>, extremes<f32>, exceeds<f32>, contrast<f32>},
      pixel_kernels<f64>{thresholds<f64>, extremes<f64>, exceeds<f64>, contrast<f64>}},
-    {byte_lanes::bytes, byte_lanes::change_planes, byte_lanes::change_both_planes, byte_lanes::plane_totals,
-     byte_lanes::means, byte_lanes::decide_pixels, byte_lanes::deviations, byte_lanes::largest_variance,
-     byte_lanes::smallest, byte_lanes::contrasts},
+    &byte_rows,
 };
 
 }  // namespace boxsum::filters::BOXSUM_ROWS
