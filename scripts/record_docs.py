@@ -198,9 +198,10 @@ def filters():
     """Filters on the device, and from and to the host's memory beside the link."""
     text = ""
     for path, record in records("bench-windows.json"):
+        rows = [row for row in record["rows"] if row["section"] == "filters"]
         lines = [[row["filter"], str(row["n"]), str(row["radius"]), figure(row["ms"], 2), figure(row.get("of_link")),
-                  figure(row.get("gigapixels_per_second"), 0)] for row in record["rows"] if row["section"] == "filters"]
-        text += source(path, record) + table(["filter", "columns", "radius", "ms", "of the link", "gigapixels a second"],
+                  figure(row.get("gigapixels_per_second"), 0)] for row in rows]
+        text += source(path, record) + earlier(rows) + table(["filter", "columns", "radius", "ms", "of the link", "gigapixels a second"],
                                              ["---", *["--:"] * 5], lines) + "\n"
     return text or NOT_MEASURED
 
@@ -244,15 +245,16 @@ def windows():
             continue
         text += source(path, record) + table(["filter", *(f"{n}^2, r {r}" for n in (16384, 4096) for r in (3, 15, 250))],
                                              ["---", *["--:"] * 6], lines) + "\n"
-        beside = []
+        beside, peers = [], []
         for row in record["rows"]:
             ours = row["section"] == "window-peers" and "us" in row and (
                 row.get("boxsum_us") or found.get((row["filter"], row["n"], row["radius"]), {}).get("us"))
             if ours:
+                peers.append(row)
                 beside.append([row["filter"], f"{row['n']}^2, r {row['radius']}", row["peer"], figure(row["us"], 0), figure(ours, 0),
                                figure(row["us"] / ours, 1)])
         if beside:
-            text += table(["filter", "image", "beside", "its us", "boxsum us", "times as fast"],
+            text += earlier(peers) + table(["filter", "image", "beside", "its us", "boxsum us", "times as fast"],
                           ["---", "---", "---", "--:", "--:", "--:"], beside) + "\n"
         patches = [[row["filter"], f"{row['n']} x {row['rows']}", f"{2 * row['radius'] + 1}^2, {2 * row['patch_radius'] + 1}^2",
                     figure(row["us"] / 1000, 2)] for row in record["rows"] if "patch_radius" in row]
@@ -429,6 +431,12 @@ def python(where):
 
 def source(path, record):
     return f"{record['device']}, commit {record['commit'][:12]}, {record['date'][:10]} (`{path}`):\n\n"
+
+
+def earlier(rows):
+    """Rows that were not measured again with the rest of their record have a commit of their own."""
+    commits = dict.fromkeys(row["commit"][:12] for row in rows if "commit" in row)
+    return f"The following at commit {', '.join(commits)}:\n\n" if commits else ""
 
 
 def part(what, build):
