@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -106,24 +107,39 @@ struct window_job {
     }
 };
 
+double value_of(const std::byte* at, dtype type) {
+    if (type == dtype::f32) {
+        float x;
+        std::memcpy(&x, at, 4);
+        return x;
+    }
+    if (type == dtype::u16) {
+        std::uint16_t x;
+        std::memcpy(&x, at, 2);
+        return x;
+    }
+    return static_cast<double>(*at);
+}
+
 /// `off`: what integers may be off by.
 std::string compare(const std::vector<std::byte>& found, const std::vector<std::byte>& expected, dtype type,
-                    const char* what, int off = 0) {
+                    const char* what, std::int64_t first_row, int off = 0) {
     const std::size_t size = size_of(type);
+    std::size_t wrong = 0;
+    std::string first;
     for (std::size_t i = 0; i < found.size(); i += size) {
-        bool same = std::memcmp(&found[i], &expected[i], size) == 0;
-        if (!same && type == dtype::f32) {
-            float a, b;
-            std::memcpy(&a, &found[i], 4);
-            std::memcpy(&b, &expected[i], 4);
-            // Both have rounded, and may have come by different sums.
-            same = std::fabs(a - b) <= 0x1p-20f * (1 + std::fabs(b));
-        }
-        if (!same && type == dtype::u8)
-            same = std::abs(static_cast<int>(found[i]) - static_cast<int>(expected[i])) <= off;
-        if (!same) return std::string("WRONG ") + what + " at pixel " + std::to_string(i / size);
+        if (std::memcmp(&found[i], &expected[i], size) == 0) continue;
+        const double a = value_of(&found[i], type), b = value_of(&expected[i], type);
+        // Both have rounded, and may have come by different sums.
+        if (type == dtype::f32 && std::fabs(a - b) <= 0x1p-20 * (1 + std::fabs(b))) continue;
+        if (type == dtype::u8 && std::fabs(a - b) <= off) continue;
+        if (wrong++ == 0)
+            first = "first element " + std::to_string(i / size) + " from row " + std::to_string(first_row) + " on, " +
+                    std::to_string(a) + " instead of " + std::to_string(b);
     }
-    return {};
+    if (wrong == 0) return {};
+    return std::string("WRONG ") + what + ": " + std::to_string(wrong) + " of " + std::to_string(found.size() / size) +
+           ", " + first;
 }
 
 /// Strips at the top, inside and at the end beside the CPU's filter, which works on the same pixels; Wolf's whole
@@ -187,9 +203,10 @@ std::string verdict_on_windows(const window_job& job, const window_set& set, cud
                 local_contrast(in, {result}, {}, job.options());
                 break;
         }
-        if (std::string wrong = compare(found, expected, job.c.result, "result", job.guided() ? 1 : 0); !wrong.empty())
+        if (std::string wrong = compare(found, expected, job.c.result, "result", first, job.guided() ? 1 : 0);
+            !wrong.empty())
             return wrong;
-        if (std::string wrong = compare(found_second, expected_second, dtype::f32, "second"); !wrong.empty())
+        if (std::string wrong = compare(found_second, expected_second, dtype::f32, "second", first); !wrong.empty())
             return wrong;
     }
     return whole ? "equal" : "equal in strips";
