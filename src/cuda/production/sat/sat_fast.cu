@@ -34,11 +34,6 @@ namespace {
 
 using namespace cuda;
 
-/// Of the current device. 8u32u is in every list of types.
-device_limits limits_of_device() {
-    return limits_of_kernels<u8>();
-}
-
 sat_geometry sums_of(const problem& p, const buffers& memory) {
     return {p, memory.image, p.table, memory.table, p.carries};
 }
