@@ -1,6 +1,7 @@
 // Which launches may start before their predecessors have ended: those of code that waits. The emulated device refuses
 // others, so that all that is asked here is how many overlap, and the results.
 
+#include "cuda/device/dependent_launch.cuh"
 #include "support/device_tensors.hpp"
 #include "support/emulation/settings.hpp"
 
@@ -108,6 +109,22 @@ TEST(overlapping_launches, are_those_of_code_that_waits) {
     EXPECT_EQ(older.tiles + older.wave + older.histogram + older.windows, 0u);
     EXPECT_EQ(older.tables, expected.tables);
     EXPECT_EQ(older.means, expected.means);
+}
+
+/// A launch of few blocks lets the next one start, which has multiprocessors to itself then.
+TEST(overlapping_launches, of_windows_start_early_behind_few_blocks) {
+    constexpr std::int64_t n = 64;
+    const cuda::stream stream;
+    const cuda::image<std::uint8_t> image(n, n, stream), means(n, n, stream);
+    std::fill(&image.view()(0, 0), &image.view()(n - 1, n - 1) + 1, std::uint8_t{3});
+    const auto starts_early = [&](int multiprocessors) {
+        const emulation::scoped_settings device({.multiprocessors = multiprocessors});
+        const std::uint64_t before = emulation::early_starts();
+        cuda::box_filter({image}, {means}, stream, {.window = 9});
+        return emulation::early_starts() > before;
+    };
+    EXPECT_TRUE(starts_early(200));
+    EXPECT_FALSE(starts_early(1));
 }
 
 }  // namespace

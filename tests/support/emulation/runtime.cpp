@@ -1,5 +1,6 @@
 // The CUDA runtime on host memory. Device memory is poisoned, and guarded on both sides.
 
+#include "cuda/device/dependent_launch.cuh"
 #include "support/emulation/settings.hpp"
 
 #include <cuda.h>
@@ -97,7 +98,7 @@ int device_of_memory(void* data) {
     return found == memory().end() ? -1 : found->second.device;
 }
 
-std::atomic<std::uint64_t> from_host{0}, overlapping{0};
+std::atomic<std::uint64_t> from_host{0}, overlapping{0}, early{0};
 
 /// What device memory an address is in; nothing for the host's.
 std::optional<allocation> device_memory(const void* data) {
@@ -164,6 +165,14 @@ std::uint64_t bytes_from_host() {
 
 std::uint64_t overlapping_launches() {
     return overlapping;
+}
+
+void let_successor_start() {
+    ++early;
+}
+
+std::uint64_t early_starts() {
+    return early;
 }
 
 cudaError_t allow_shared_bytes(const void* kernel, int bytes) {

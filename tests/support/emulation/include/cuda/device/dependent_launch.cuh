@@ -4,12 +4,27 @@
 
 #include "support/emulation/machine.hpp"
 
-namespace boxsum::cuda {
+#include <cstdint>
+
+namespace boxsum {
+namespace emulation {
+
+void let_successor_start();
+
+/// How often so far a thread has done that.
+std::uint64_t early_starts();
+
+}  // namespace emulation
+
+namespace cuda {
 
 inline void wait_for_predecessor() {
     emulation::wait_for_predecessor();
 }
 
-inline void let_successor_start() {}
+inline void let_successor_start() {
+    emulation::let_successor_start();
+}
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum
