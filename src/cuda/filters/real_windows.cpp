@@ -81,7 +81,8 @@ real_shape real_shape_of(const window_job& job, real_terms terms, std::int64_t f
 
     const std::int64_t core = tall - shape.band_rows;
     const std::int64_t segments = 2 * (shape.bands - 1 + core / shape.band_rows) + 1;
-    shape.prepared = core > 32 && shape.bands > 1 && segments <= 65535;
+    // One band has nothing to share; but its core is added in the order that it has beside others.
+    shape.prepared = core > 32 && segments <= 65535;
     if (!shape.prepared) return shape;
     shape.segments = static_cast<int>(segments);
     shape.first_segment = static_cast<int>(down(-job.cols.before, columns) * columns);
