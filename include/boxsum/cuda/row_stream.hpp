@@ -19,7 +19,7 @@ namespace cuda {
 /// An image that arrives row by row, for filters on a device: row_stream of row_stream.hpp with rows in device memory.
 /// A plan serves all parts that lie inside the image, so nothing is planned while rows arrive:
 ///
-///     boxsum::cuda::row_stream rows({.type = boxsum::dtype::u8, .cols = 8192}, options, 256, stream);
+///     boxsum::cuda::row_stream rows({.type = boxsum::dtype::u8, .cols = 8192}, options, 512, stream);
 ///     boxsum::cuda::box_filter_plan plan(rows.inner(256), {results}, options);
 ///     boxsum::cuda::workspace workspace(plan.workspace_bytes(), stream);
 ///     while (camera.read(lines)) {
@@ -33,6 +33,9 @@ namespace cuda {
 ///         }
 ///     }
 ///     rows.finish();   // and once more: the last rows of results are ready
+///
+/// Rows of results that are ready but wait for more take their part of the capacity: there 256 lines at a time fit into
+/// 512. Chunks of floats are multiples of period().
 ///
 /// - What row_stream says of rows, masks, weights, borders and results holds here. Results have the bits of the whole
 ///   image on a device, those of integers without weights on the CPU too; not where windows are of tables and pixels
