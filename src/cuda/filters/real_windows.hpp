@@ -49,6 +49,9 @@ struct real_shape {
 real_shape real_shape_of(const filters::window_job& job, real_terms terms, std::int64_t first_row,
                          std::int64_t end_row);
 
+/// Rows by which an image may be moved without another bit in its results: bands begin where they did.
+std::int64_t real_period(std::int64_t above, std::int64_t below);
+
 /// Device memory for the windows of some rows, whatever it holds. Those of means may slide.
 std::size_t real_scratch_bytes(const filters::window_job& job, bool squares, std::int64_t first_row,
                                std::int64_t end_row);
