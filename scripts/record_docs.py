@@ -214,6 +214,7 @@ WINDOW_MARKS = {
     # Over a copy of 28 bytes a pixel, and 60 is the largest radius.
     "guided by itself 8u": (3.0, 3.0), "guided by itself 32f": (3.0, 3.0), "guided 8u": (3.0, 3.0), "guided 32f": (3.0, 3.0),
 }
+RADIUS_MARK = 5  # for a radius for every pixel
 # What samples are held against: as often as this their unmasked filter, each over a copy of its own bytes.
 MOST_OF_UNMASKED = 1.6
 
@@ -225,7 +226,8 @@ def windows():
         found = {(row["filter"], row["n"], row["radius"]): row for row in record["rows"]
                  if row["section"] == "windows" and "patch_radius" not in row}
         lines = []
-        for name in dict.fromkeys(key[0] for key in found):
+        maps = [row for row in found.values() if "radii" in row["filter"]]
+        for name in dict.fromkeys(key[0] for key in found if "radii" not in key[0]):
             marks = WINDOW_MARKS.get(name)
             line = [name]
             for n, radius in ((16384, 3), (16384, 15), (16384, 250), (4096, 3), (4096, 15), (4096, 250)):
@@ -260,6 +262,10 @@ def windows():
                     figure(row["us"] / 1000, 2)] for row in record["rows"] if "patch_radius" in row]
         if patches:
             text += table(["filter", "image", "window, patch", "ms"], ["---", "---", "---", "--:"], patches) + "\n"
+        if maps:
+            text += table(["a radius for every pixel", "image", "radii up to", "over a copy of image, map and result"], ["---", "---", "--:", "--:"],
+                          [[row["filter"], f"{row['n']}^2", str(row["radius"]),
+                            figure(row["x"], 2) + (f" (<= {RADIUS_MARK:.1f})" if row["n"] == 16384 else "")] for row in maps]) + "\n"
         for row in small:
             text += f"{row['filter']}, radius {row['radius']}, {row['n']} x {row['n']}: {figure(row['us'], 1)} us a launch.\n\n"
     return text or NOT_MEASURED

@@ -50,6 +50,7 @@ std::vector<filter_case> cases() {
 
 TEST_F(filter_strips, of_any_height_give_the_same_means) {
     for (const filter_case& c : cases()) {
+        if (is_floating(c.type)) continue;  // these have no windows of tables
         host_image image = test::random_image(packed(c.type, c.rows, c.cols, c.channels, c.planes), 11);
         host_image expected(image.shape);
         box_filter({image.view()}, {expected.view()}, options_of(c));
