@@ -34,6 +34,7 @@ def device(header):
 
 
 SUBJECTS = {
+    "device sums": Subject("emulated_oracle_test", ("tests/support/device_oracle.cu",)),
     "lists": Subject("emulated_list_test", ("build/src/cuda/production/sat_wave_8.cu",)),
     "histograms": Subject("emulated_histogram_test", ("src/cuda/production/histogram/histogram_fast.cu",)),
     "windows": Subject("emulated_filters_test", ("src/cuda/filters/window_means.cu",)),
@@ -1034,6 +1035,10 @@ MUTANTS = (
            "src/cuda/convolve/systolic.cu", "systolic", "*pairs_of_pixels*",
            "odd[s] = widen<Sum>(both.odd);",
            "odd[s] = widen<Sum>(both.even);"),
+    Mutant("compared_from_the_corner", "what a table is compared with has its offset counted from the corner, not the origin",
+           "tests/support/device_oracle.cu", "device sums", "device_oracle.knows_*",
+           "f.offset * (row - top) * (col - left)",
+           "f.offset * row * col"),
 )
 
 # What continuous integration runs: each kind of source once, and fast ones.
