@@ -4,6 +4,7 @@
 #include "cuda/runtime/device.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace boxsum::cuda {
@@ -92,10 +93,13 @@ real_shape real_shape_of(const window_job& job, real_terms terms, std::int64_t f
     return shape;
 }
 
+/// Bands of large windows have at most so many rows, and a power of two.
+static constexpr std::int64_t large_rows = 64;
+
 std::int64_t real_period(std::int64_t above, std::int64_t below) {
     constexpr std::int64_t plenty = 1 << 20;  // bands are lower
     const std::int64_t tall = std::min(above, plenty) + std::min(below, plenty) + 1;
-    std::int64_t period = 1;
+    auto period = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::min(tall, large_rows))));
     for (const real_terms terms : {real_terms::value, real_terms::moments, real_terms::packed_squares,
                                    real_terms::weighted, real_terms::weighted_moments})
         period = std::lcm(period, band_rows_of(layout_of(terms, dtype::f64), tall));
@@ -129,12 +133,12 @@ std::int64_t large_row_bytes(const window_job& job) {
 }  // namespace
 
 large_shape large_shape_of(const window_job& job, std::int64_t first_row, std::int64_t end_row) {
-    constexpr std::int64_t memory = std::int64_t{1} << 28, most_rows = 64, most_bands = 1024;
+    constexpr std::int64_t memory = std::int64_t{1} << 28, most_bands = 1024;
     const std::int64_t row = large_row_bytes(job);
     large_shape shape;
     shape.line = static_cast<int>(job.cols.extended());
-    shape.band_rows =
-        static_cast<int>(std::clamp<std::int64_t>(memory / row, 1, std::min(most_rows, job.rows.width())));
+    shape.band_rows = static_cast<int>(std::bit_floor(
+        static_cast<unsigned>(std::clamp<std::int64_t>(memory / row, 1, std::min(large_rows, job.rows.width())))));
     shape.first_band = static_cast<int>(first_row / shape.band_rows);
     shape.bands = static_cast<int>((end_row - 1) / shape.band_rows) - shape.first_band + 1;
     shape.chunk_bands = static_cast<int>(
