@@ -58,11 +58,13 @@ def image_of(size: int, dtype: str) -> Any:
 
 
 def pooled(size: int, more: int, dtype: Any) -> Any:
-    """A table's memory as Table.build() makes it: rows on 64 bytes."""
-    wide = (size + more) * np.dtype(dtype).itemsize
+    """A table's memory as Table.build() makes it: rows on 64 bytes, of small padded tables but for their zeros."""
+    item = np.dtype(dtype).itemsize
+    wide = (size + more) * item
     pitch = -(-wide // 64) * 64
-    raw = np.zeros(((size + more) * pitch + 64,), np.uint8)
-    first = -raw.ctypes.data % 64
+    raw = np.zeros(((size + more) * pitch + 128,), np.uint8)
+    ahead = more * item if (size + more) * pitch <= 32 << 20 else 0
+    first = -(raw.ctypes.data + ahead) % 64
     rows = raw[first : first + (size + more) * pitch].reshape(size + more, pitch)[:, :wide]
     return rows.view(dtype)
 

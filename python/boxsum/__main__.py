@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 import boxsum
@@ -25,10 +26,16 @@ def main() -> int:
     failed = 0
     for operation in ("sat", "histogram"):
         for result in boxsum.verify(operation):
-            print(f"{operation} {result.algorithm}: {result.passed} passed, {result.failed} failed")
+            print(f"{operation} {result.algorithm}: {result.passed} passed, {result.failed} failed", flush=True)
             failed += result.failed
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads has seen enough, `| head` say; nor can the interpreter write at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    sys.exit(status)

@@ -285,6 +285,9 @@ def sat_by_halves(
 def int32(radius: Any) -> Any:
     """Radii as a type that maps have; negative ones count as 0."""
     radius = own(radius, "radius")
+    kind = getattr(radius.dtype, "kind", "") or str(radius.dtype).removeprefix("torch.")[0]
+    if kind not in "iu":
+        raise Unsupported(f"radius: its dtype is {radius.dtype}, must be an integer")
     if is_tensor(radius):
         return radius.to(sys.modules["torch"].int32)
     return radius.astype("int32")

@@ -245,7 +245,9 @@ def _radii(radius: Any) -> Any:
             f"radius: is {radius}, must be an array, one for each pixel; box_filter() has one size for all, 2 * radius + 1"
         )
     radii, _ = adapt(radius, "radius")
-    if radii.dtype.kind in "iu" and radii.dtype.name not in _RADIUS_TYPES:
+    if radii.dtype.kind not in "iu":
+        raise Unsupported(f"radius: its dtype is {radii.dtype.name}, must be an integer")
+    if radii.dtype.name not in _RADIUS_TYPES:
         largest = np.iinfo(np.int32).max
         wrong = radii[(radii < 0) | (radii > largest)]
         if wrong.size:

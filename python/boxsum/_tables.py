@@ -862,6 +862,8 @@ class Table(Generic[ArrayT]):
                 raise Unsupported(f"window: its step is {step}, must be 1")
             edges.append((start, stop))
         (top, bottom), (left, right) = edges
+        if top >= bottom or left >= right:
+            raise InvalidArgument(f"window: is [{top}:{bottom}, {left}:{right}], which has no pixels")
         result = self.sum((top, left, bottom, right), format="yxyx")
         return cast(Any, result)[()]
 

@@ -24,6 +24,9 @@ std::atomic<std::uint64_t> copied{0};
 
 /// Below this NumPy's own small blocks are faster than the pool's.
 constexpr std::int64_t smallest_pooled_bytes = 16384;
+/// Above this the library stores past the caches, whole lines wherever rows start.
+constexpr std::int64_t largest_cached_bytes = std::int64_t{32} << 20;
+constexpr std::int64_t page_bytes = 4096;
 
 struct element_row {
     element type;
@@ -220,17 +223,19 @@ void give_back(PyObject* capsule) noexcept {
     delete static_cast<host_buffer*>(PyCapsule_GetPointer(capsule, "boxsum memory"));
 }
 
-/// An array of NumPy's on memory of the pool (or of NumPy, where it is small and packed).
+/// An array of NumPy's on memory of the pool, from `ahead` bytes before the start of a page on (or on memory of NumPy,
+/// where it is small and packed).
 nb::object new_array(element type, int axes, const std::int64_t* extents_of, const std::int64_t* strides,
-                     std::int64_t bytes, bool packed) {
+                     std::int64_t bytes, bool packed, std::int64_t ahead = 0) {
     static_assert(sizeof(npy_intp) == sizeof(std::int64_t));
     const auto* const extent = reinterpret_cast<const npy_intp*>(extents_of);
     const auto* const stride = reinterpret_cast<const npy_intp*>(strides);
     const int number = row_of(type).numpy;
     if (packed && bytes < smallest_pooled_bytes)
         return stolen(PyArray_New(&PyArray_Type, axes, extent, number, nullptr, nullptr, 0, 0, nullptr));
-    auto memory = std::make_unique<host_buffer>(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)));
-    void* const data = memory->data();
+    const std::int64_t skipped = ahead > 0 ? page_bytes - ahead : 0;
+    auto memory = std::make_unique<host_buffer>(static_cast<std::size_t>(std::max<std::int64_t>(bytes + skipped, 1)));
+    void* const data = static_cast<std::byte*>(memory->data()) + skipped;
     const nb::object capsule = stolen(PyCapsule_New(memory.get(), "boxsum memory", give_back));
     memory.release();
     nb::object array = stolen(PyArray_New(&PyArray_Type, axes, extent, number, stride, data, 0,
@@ -482,7 +487,8 @@ result_argument::result_argument(nb::handle out, std::string_view name, const im
             result = new_device_array(image.array, shape.type, roles.axes, extents_of.data(), strides.data(), packed);
             array = result.owner;
         } else {
-            array = new_array(shape.type, roles.axes, extents_of.data(), strides.data(), step, packed);
+            const std::int64_t ahead = step <= largest_cached_bytes ? shape.ahead : 0;
+            array = new_array(shape.type, roles.axes, extents_of.data(), strides.data(), step, packed, ahead);
             result = open_numpy(array, name);
         }
     }

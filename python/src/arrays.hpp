@@ -127,6 +127,7 @@ struct result_shape {
     std::int64_t rows = 0;  ///< in the view's sense: where roles are swapped, these are the array's columns
     std::int64_t cols = 0;
     std::int64_t row_alignment = 1;  ///< rows start on multiples of so many bytes
+    std::int64_t ahead = 0;          ///< bytes of a row before what lies there: of a padded table its zeros
 };
 
 /// An array to be written: allocated from the pool, or the caller's `out`, which is never copied.

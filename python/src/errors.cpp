@@ -34,6 +34,7 @@ constexpr renamed names[] = {{"border_value: ", "cval: "},
                              {"deviation: ", "std: "},
                              {"variance: ", "var: "},
                              {"grid: ", "windows: "},
+                             {"range: is [", "range: is ["},  // of bins
                              {"range: ", "r: "},
                              {"min_weight: ", "min_count: "},
                              {"histograms: overlap ", "out: overlaps "},

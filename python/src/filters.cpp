@@ -364,6 +364,11 @@ nb::object py_guided_filter(nb::handle image, nb::handle size, nb::handle guide,
     std::optional<image_argument> by;
     if (!guide.is_none()) {
         by.emplace(guide, "guide", guide_channel_axis, role_rules{.may_swap = false, .interleave = true});
+        const strided &theirs = by->array, &own = given.in.array;
+        if (guide_channel_axis.is_none() && channel_axis.is_none() && theirs.axes == own.axes + 1 &&
+            std::equal(own.extent.begin(), own.extent.begin() + own.axes, theirs.extent.begin()))
+            throw invalid_argument("guide: its shape is " + text_of_extents(theirs) + ", that of the image " +
+                                   text_of_extents(own) + "; guide_channel_axis=-1 takes its last axis for channels");
         require_few_channels(*by);
         by->read_as(by->array.type == element::boolean ? element::u8 : by->array.type);
     }

@@ -162,7 +162,12 @@ sat_options options_of(nb::handle threads, nb::handle algorithm) {
 result_shape table_shape(const image_argument& image, element type, const table_form& form, nb::handle row_alignment) {
     const auto rows = image.array.extent[static_cast<std::size_t>(image.roles.rows())];
     const auto cols = image.array.extent[static_cast<std::size_t>(image.roles.cols())];
-    return {type, form.table_extent(rows), form.table_extent(cols), integer_argument(row_alignment, "row_alignment")};
+    result_shape shape{type, form.table_extent(rows), form.table_extent(cols),
+                       integer_argument(row_alignment, "row_alignment")};
+    // Sums begin behind the zeros of a padded table, and whole vectors of them on lines of memory.
+    if (shape.row_alignment > 1 && form.layout == table_layout::padded && form.origin.col == 0 && !image.empty)
+        shape.ahead = image.view.shape.channels * static_cast<std::int64_t>(size_of(*dtype_of_element(type)));
+    return shape;
 }
 
 /// An image on a device has pixels.

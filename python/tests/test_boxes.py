@@ -112,7 +112,7 @@ def test_windows_by_slices():
     assert table[:, :] == image.sum()
     assert table[-2:, 1:-1] == image[-2:, 1:-1].sum()
     assert table[2:100, :3] == image[2:, :3].sum()
-    with pytest.raises(ValueError, match="is empty"):
+    with pytest.raises(ValueError, match="window: is .* no pixels"):
         table[3:3, :]
     with pytest.raises(TypeError, match="window: its step is 2"):
         table[::2, :]

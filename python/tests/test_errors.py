@@ -82,6 +82,33 @@ CASES = [
     (ValueError, "threads: is -1", lambda: boxsum.set_num_threads(-1)),
     (ValueError, "bytes: is -1", lambda: boxsum.memory.set_limit(-1)),
     (TypeError, "device", lambda: boxsum.cuda.describe(99)),
+    (
+        ValueError,
+        r"window: is \[3:3, 1:4\], which has no pixels",
+        lambda: boxsum.Table.build(IMAGE)[3:3, 1:4],
+    ),
+    (
+        ValueError,
+        r"window: is \[0:4, 4:2\], which has no pixels",
+        lambda: boxsum.Table.build(IMAGE)[:, 4:2],
+    ),
+    (
+        TypeError,
+        "radius: its dtype is float64, must be an integer",
+        lambda: boxsum.variable_box_filter(IMAGE, np.ones((4, 5))),
+    ),
+    (
+        TypeError,
+        "radius: its dtype is bool, must be an integer",
+        lambda: boxsum.variable_box_filter(IMAGE, np.ones((4, 5), bool)),
+    ),
+    (ValueError, r"range: is \[5, 5\), its lower end", lambda: boxsum.integral_histogram(IMAGE, 8, range=(5, 5))),
+    (ValueError, "r: is -1", lambda: boxsum.threshold(IMAGE, 3, r=-1)),
+    (
+        ValueError,
+        r"guide: its shape is \(4, 5, 3\), that of the image \(4, 5\); guide_channel_axis=-1",
+        lambda: boxsum.guided_filter(IMAGE, 3, guide=np.zeros((4, 5, 3), np.uint8)),
+    ),
 ]
 
 

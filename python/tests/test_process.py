@@ -186,3 +186,11 @@ def test_command_line():
     assert result.returncode == 0 and f"version: {boxsum.__version__}" in result.stdout
     if not boxsum.cuda.built():
         assert "BOXSUM_CUDA=ON" in result.stdout
+
+
+def test_whoever_reads_may_leave():
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "wb") as stdout:
+        ran = subprocess.run([sys.executable, "-m", "boxsum", "info"], stdout=stdout, stderr=subprocess.PIPE, timeout=600)
+    assert (ran.returncode, ran.stderr) == (1, b"")

@@ -155,8 +155,31 @@ def test_results_from_the_pool_are_arrays_like_others():
     assert result.base is not None
     result[0, 0] = 1
     values = boxsum.Table.build(image).values
-    assert values.strides[0] % 64 == 0 and values.ctypes.data % 64 == 0
+    assert values.strides[0] % 64 == 0 and values[:, 1:].ctypes.data % 64 == 0
     np.testing.assert_array_equal(values[1:, 1:], boxsum.sat(image))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint64", "float64"])
+def test_sums_of_tables_lie_on_lines_of_memory(dtype):
+    """Behind the zeros of padded ones; where the table is small, and grows from its first column."""
+    for shape, axis in (((90, 130), None), ((3, 90, 130), None), ((90, 130, 3), -1), ((4, 90, 130), 0)):
+        image = reference.random_image(shape, "uint8")
+        for order in "CF":
+            for layout in ("inclusive", "exclusive", "padded"):
+                table = boxsum.Table.build(np.asarray(image, order=order), dtype=dtype, layout=layout, channel_axis=axis)
+                assert table.values.flags.aligned
+                sums = table.values
+                if layout == "padded":
+                    spatial = [at for at in range(sums.ndim) if axis is None or at != axis % sums.ndim][-2:]
+                    along = min(spatial, key=lambda at: sums.strides[at])
+                    sums = sums[(slice(None),) * along + (slice(1, None),)]
+                assert sums.ctypes.data % 64 == 0, (shape, axis, order, layout)
+                plain = boxsum.sat(image, dtype=dtype, layout=layout, channel_axis=axis)
+                np.testing.assert_array_equal(table.values, plain)
+    large = boxsum.Table.build(np.ones((1500, 3000), np.uint8), dtype="float64").values
+    assert large.ctypes.data % 64 == 0 and large[-1, -1] == 1500 * 3000
+    grown = boxsum.Table.build(np.ones((90, 130), np.uint8), dtype="float64", origin=(45, 65)).values
+    assert grown.ctypes.data % 64 == 0 and grown[-1, -1] == 45 * 65
 
 
 def test_threads_and_algorithms_give_the_same():

@@ -20,7 +20,7 @@ def main() -> int:
     parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
     parser.add_argument("--quiet", action="store_true", help="do not count the calls at the end")
     parser.add_argument("script")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    parser.add_argument("arguments", nargs=argparse.REMAINDER).required = False
     words = sys.argv[1:]
     if "--" in words:
         words.remove("--")  # the first; others are the script's
@@ -29,8 +29,10 @@ def main() -> int:
         parser.error(f"script: there is no file {given.script!r}")
     try:
         install(*given.libraries.split(","))
-    except (InvalidArgument, ImportError) as problem:
+    except InvalidArgument as problem:
         parser.error(str(problem))
+    except ImportError as problem:
+        parser.error(f"libraries: {given.libraries}: {problem}")
     sys.argv = [given.script, *given.arguments]
     try:
         if given.module:

@@ -179,6 +179,13 @@ def test_arrays_of_other_libraries(library, emulated):
         np.testing.assert_array_equal(actual.cpu().numpy() if hasattr(actual, "cpu") else actual.get(), wanted)
 
 
+def test_radii_that_are_no_integers(library):
+    image = library.up(IMAGE[0])
+    for dtype in (np.float32, bool):
+        with pytest.raises(boxsum.Unsupported, match=f"radius: its dtype is .*{np.dtype(dtype).name}, must be an integer"):
+            boxsum.variable_box_filter(image, library.up(np.ones((37, 53), dtype)))
+
+
 def test_squares(library):
     sums, squares = boxsum.sat_squares(library.up(IMAGE), dtype="uint32", squares_dtype="uint64")
     expected = boxsum.sat_squares(IMAGE, dtype="uint32", squares_dtype="uint64")
