@@ -417,6 +417,34 @@ TEST_F(device_row_stream, may_be_without_end) {
         }
 }
 
+/// Windows that repeat the image are of tables, which have results for all of a part: in pieces as high as a window
+/// reaches upwards.
+TEST_F(device_row_stream, gives_windows_of_tables_in_pieces_of_some_height) {
+    if (!contains(cuda_type_pairs{}, type_pair{dtype::u8, dtype::u32})) GTEST_SKIP() << "needs tables of 8u";
+    const filter_options options{.window = window_radius(3, 70), .border = border_mode::reflect, .threads = 1};
+    host_image image = test::random_image(packed(dtype::u8, 40, 20, 1), 6), expected(image.shape), got(image.shape);
+    box_filter({image.view()}, {expected.view()}, options);
+    device_images memory(stream());
+    const any_view result = memory.upload(got.view());
+    cuda::workspace workspace(0, stream());
+    cuda::row_stream rows({dtype::u8, 20}, options, 40, stream());
+    rows.push(image.view());
+    rows.finish();
+    while (rows.ready() > 0) {
+        const std::int64_t n = std::min<std::int64_t>(rows.ready(), 4), first = rows.dropped();
+        cuda::box_filter_async(rows.next(n), {rows_of(result, first, first + n)}, workspace, stream(), options);
+        rows.drop(n);
+    }
+    cuda::copy(result, got.view(), stream());
+    EXPECT_EQ(got.bytes, expected.bytes);
+
+    cuda::row_stream again({dtype::u8, 20}, options, 40, stream());
+    again.push(image.view());
+    again.drop(1);
+    EXPECT_THROW(cuda::box_filter_async(again.next(2), {rows_of(result, 1, 3)}, workspace, stream(), options),
+                 unsupported);
+}
+
 TEST_F(device_row_stream, goes_on_on_another_stream) {
     cuda::stream other;
     const filter_options options{.window = 3, .threads = 1};
