@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <numbers>
 #include <random>
 #include <string>
 #include <vector>
@@ -24,10 +25,10 @@
 namespace boxsum::bench {
 namespace {
 
-enum class filter { mean, threshold, statistics, contrast, guided };
+enum class filter { mean, threshold, statistics, contrast, guided, variable };
 
-/// What does not count; or a guide, which takes the place of that.
-enum class sampled { no, mask, weights, nan_pixels, guide, colours };
+/// What does not count; or a guide or a map of radii, which take the place of that.
+enum class sampled { no, mask, weights, nan_pixels, guide, colours, smooth_radii, random_radii };
 
 /// Sums of integers are exact in double. Those of values around 0 are not where windows hold many: they are finer than
 /// their largest sum.
@@ -65,6 +66,8 @@ constexpr window_case cases[] = {
     {"guided 32f", filter::guided, dtype::f32, dtype::f32, sampled::guide},
     {"guided by colours 8u", filter::guided, dtype::u8, dtype::u8, sampled::colours},
     {"guided by colours 32f", filter::guided, dtype::f32, dtype::f32, sampled::colours},
+    {"smooth radii 8u", filter::variable, dtype::u8, dtype::u8, sampled::smooth_radii},
+    {"random radii 8u", filter::variable, dtype::u8, dtype::u8, sampled::random_radii},
 };
 
 /// Device memory of one launch: images, what says which pixels count, and up to two results.
@@ -77,10 +80,12 @@ struct window_job {
     std::int64_t n, radius;
 
     bool guided() const { return c.what == filter::guided; }
-    bool counted() const { return c.samples != sampled::no && !guided(); }
+    bool variable() const { return c.what == filter::variable; }  ///< radii are at most `radius`
+    bool counted() const { return c.samples != sampled::no && !guided() && !variable(); }
     view_shape image_shape() const { return packed(c.image, n, n); }
     view_shape samples_shape() const {
         if (guided()) return packed(c.image, n, n, c.samples == sampled::colours ? 3 : 1);
+        if (variable()) return packed(dtype::s32, n, n);
         return packed(c.samples == sampled::weights ? dtype::f32 : dtype::u8, n, n);
     }
     view_shape result_shape() const { return packed(c.result, n, n); }
@@ -101,7 +106,7 @@ struct window_job {
 
     filter_options options() const {
         filter_options o;
-        o.window = window_radius(radius);
+        if (!variable()) o.window = window_radius(radius);
         if (c.samples == sampled::nan_pixels) o.nan = nan_mode::omit;
         return o;
     }
@@ -166,7 +171,9 @@ std::string verdict_on_windows(const window_job& job, const window_set& set, cud
         in.at = {top, 0};
         in.whole = {n, n};
         in.results = {first, first + high};
-        if (job.has_samples()) {
+        if (job.variable()) {
+            samples = rows_of(set.samples.data(), job.samples_shape(), first, first + high);
+        } else if (job.has_samples()) {
             samples = rows_of(set.samples.data(), job.samples_shape(), top, bottom);
             const const_any_view view{samples.data(), of_rows(job.samples_shape(), bottom - top)};
             (job.c.samples == sampled::weights ? in.weights : in.mask) = view;
@@ -192,6 +199,14 @@ std::string verdict_on_windows(const window_job& job, const window_set& set, cud
             }
             case filter::mean:
                 box_filter(in, {result, second}, job.options());
+                break;
+            case filter::variable:
+                variable_box_filter({.image = in.image,
+                                     .radius = {samples.data(), of_rows(job.samples_shape(), high)},
+                                     .largest_radius = job.radius,
+                                     .at = in.at,
+                                     .whole = in.whole},
+                                    {result}, job.options());
                 break;
             case filter::threshold:
                 adaptive_threshold(in, {result}, {.method = job.c.method}, job.options());
@@ -224,6 +239,25 @@ void fill_gaussian(const cuda::device_buffer& image, std::mt19937_64& random, cu
     stream.synchronize();
 }
 
+/// Radii from 0 on in hills and valleys or at random, which repeat from 256 rows to 256 rows.
+void fill_radii(const window_job& job, const cuda::device_buffer& radii, std::mt19937_64& random,
+                cuda::stream_ref stream) {
+    constexpr std::int64_t rows = 256;
+    std::vector<std::int32_t> block(static_cast<std::size_t>(rows * job.n));
+    for (std::size_t i = 0; i < block.size(); ++i) {
+        const auto row = static_cast<std::int64_t>(i) / job.n, col = static_cast<std::int64_t>(i) % job.n;
+        const double height = std::sin(static_cast<double>(row) * std::numbers::pi / 128) *
+                              std::sin(static_cast<double>(col) * std::numbers::pi / 200);
+        block[i] = job.c.samples == sampled::smooth_radii
+                       ? static_cast<std::int32_t>(std::lround(static_cast<double>(job.radius) * (1 + height) / 2))
+                       : static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(job.radius + 1));
+    }
+    for (std::size_t at = 0; at < radii.size(); at += 4 * block.size())
+        BOXSUM_CUDA_TRY(cudaMemcpyAsync(static_cast<std::byte*>(radii.data()) + at, block.data(), 4 * block.size(),
+                                        cudaMemcpyHostToDevice, stream.get()));
+    stream.synchronize();
+}
+
 void time_windows(const window_job& job, cuda::stream_ref stream) {
     const std::size_t beyond_cache = std::size_t{400} << 20;
     const std::size_t count = std::clamp<std::size_t>(beyond_cache / job.bytes() + 1, 2, 48);
@@ -241,6 +275,7 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
             test::fill_exact({sets.back().image.data(), job.image_shape()}, 255, i + 1, stream);
         if (job.guided() && job.has_samples())
             test::fill_exact({sets.back().samples.data(), job.samples_shape()}, 255, i + 1001, stream);
+        if (job.variable()) fill_radii(job, sets.back().samples, random, stream);
         if (!job.counted()) continue;
         // One pixel in four does not count; the same places in every set.
         if (i > 0) {
@@ -312,6 +347,18 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
         case filter::contrast:
             planned(cuda::local_contrast_plan(inputs(0), outputs(0), {}, job.options()), outputs);
             break;
+        case filter::variable: {
+            const auto variable = [inputs, largest = job.radius](int i) {
+                const filter_inputs in = inputs(i);
+                return variable_inputs{.image = in.image, .radius = in.mask, .largest_radius = largest};
+            };
+            const cuda::variable_box_filter_plan plan(variable(0), outputs(0), job.options());
+            workspace_bytes = plan.workspace_bytes();
+            launch = [plan, variable, outputs](int i, cuda::workspace& w, cuda::stream_ref s) {
+                plan.run_async(variable(i), outputs(i), w, s);
+            };
+            break;
+        }
         case filter::guided: {
             const auto guided = [inputs](int i) {
                 const filter_inputs in = inputs(i);
@@ -359,6 +406,8 @@ void windows_section(cuda::stream_ref stream) {
         for (const window_case& c : cases)
             for (std::int64_t radius : {3, 15, 250}) {
                 if (c.what == filter::guided) radius = std::min<std::int64_t>(radius, 60);
+                if (c.what == filter::variable && radius != 15) continue;  // once each
+                if (c.samples == sampled::smooth_radii) radius = 63;
                 try {
                     time_windows({c, n, radius}, stream);
                 } catch (const unsupported&) {  // BOXSUM_TYPES has no table for it

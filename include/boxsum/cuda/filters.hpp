@@ -9,16 +9,17 @@
 #include <memory>
 #include <utility>
 
-/// The filters of filters.hpp on a GPU. Most windows need no table: sums slide down the columns, run along the row and
-/// leave as results, so nothing is written but those. Radius maps, and windows that reach several times beyond the
-/// image, are some 1500 columns wide (64f, and variances of floating or weighted images, 750; down to half of that on
-/// devices of compute capability 8.6, 8.9 and 12.0, whose blocks have less shared memory) or hold millions of pixels
-/// (8u: 2^23, with variances 2^18; 16 bits: 2^30; images that are sampled: 8u 2^22, 16 bits 2^18) take four reads of a
-/// summed area table that never leaves the device (Crow 1984).
+/// The filters of filters.hpp on a GPU, with every option for windows of every size. Most windows need no table: sums
+/// slide down the columns, run along the row and leave as results, so nothing is written but those. Windows that reach
+/// several times beyond the image, are some 1500 columns wide (64f, and variances of floating or weighted images, 750;
+/// down to half of that on devices of compute capability 8.6, 8.9 and 12.0, whose blocks have less shared memory) or
+/// hold millions of pixels (8u: 2^23, with variances 2^18; 16 bits: 2^30; images that are sampled: 8u 2^22, 16 bits
+/// 2^18) take longer. Their sums go through memory, or, of integers that all count, mostly come from four reads of a
+/// summed area table that never leaves the device (Crow 1984), as windows of radius maps do.
 ///
 /// Every filter has three forms: a plan, for calls of one shape, whose run_async() neither allocates nor synchronises
-/// and can be captured into a CUDA graph; `f_async`, which makes such a plan and grows the workspace; and `f`, which
-/// waits. Only the last one takes host memory.
+/// and can be captured into a CUDA graph; `f_async`, which makes such a plan, or takes the one of an equal call among
+/// the last ones, and grows the workspace; and `f`, which waits. Only the last one takes host memory.
 ///
 /// - Inputs and results lie all in device memory or all in host memory; the pointers say which. Calls run on the device
 ///   of `stream` (of the workspace, where there is one), plans on the one that was current when they were made.
@@ -38,17 +39,16 @@
 ///   where they are below 2^-104 (w + v)^2 of the mean square, w and v the window's rows and columns: never
 ///   negative, and 0 where a window is constant. Squares must not overflow or underflow (64f: magnitudes of 2^-480 to
 ///   2^480, or 0). Parts have the bits of the whole, whichever memory it lies in.
-/// - Windows of tables have neither masks, weights, nan_mode::omit, nodata, min_count, `results` that are only some of
-///   the rows, sums, counts, `mirror`, `wrap` and `floor` nor nick, singh, phansalkar and other outputs than zero_255:
-///   unsupported. Floating images go through a 64f table then: every mean carries an absolute error of up to
-///   gamma_(rows+cols) * (4 / n) * (sum of |x| over the image), variances the square's, clipped at zero; a pixel that
-///   is not finite spoils every window that reaches below or to the right of it; and the bits for a part of an image
-///   are those of the part's table.
+/// - Radius maps have neither counts, `mirror`, `wrap` nor `floor`: unsupported. Floating images go through a 64f table
+///   there: every mean carries an absolute error of up to gamma_(rows+cols) * (4 / n) * (sum of |x| over the image); a
+///   pixel that is not finite spoils every window that reaches below or to the right of it; and the bits for a part of
+///   an image are those of the part's table.
 /// - Device memory (a plan's: its workspace; else allocated in the stream's order): without a table none for windows of
 ///   integers of up to 64 rows, all of which count, and at most 2 bytes per pixel and channel for others (4 with
-///   variances of 16 bits, 6 of samples and floating images), of the windows' reach beyond the image, too; else the
-///   table(s) of 4 or 8 bytes per pixel and channel each (of a strip, for host images), of squares too but for means
-///   and Bradley's threshold, and for 16s images a copy. For host images also image, radii, mask, weights and results.
+///   variances of 16 bits, 6 of samples and floating images), of the windows' reach beyond the image, too. Sums that go
+///   through memory take up to 256 MiB, or 96 bytes for each pixel of a row and of the reach where that is more; tables
+///   4 or 8 bytes per pixel and channel each (of a strip, for host images), also of squares but for means and Bradley's
+///   threshold, and for 16s images a copy. For host images also image, radii, mask, weights and results.
 ///   Planes follow each other in the same memory.
 /// - `threads` has no effect.
 /// Throws as the CPU's filters do, and: invalid_argument for a mixture of host and device memory or memory of another

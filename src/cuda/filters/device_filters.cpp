@@ -30,35 +30,25 @@ void check_type(const filters::window_job& windows) {
     if (filters::computed_as(type) != type) refuse("image: type is " + std::string(name_of(type)));
 }
 
-/// Of windows that are read from tables.
-void check_options(const filters::window_job& windows) {
-    if (windows.some_rows) refuse("results: are some of the rows");
-    if (windows.masked) refuse("mask: is given");
-    if (windows.weighted) refuse("weights: are given");
-    if (windows.nan != nan_mode::propagate) refuse("nan: is omit");
-    if (windows.nodata) refuse("nodata: is given");
-    if (windows.min_count > 1) refuse("min_count: is " + std::to_string(windows.min_count));
-    for (const border_mode border : {windows.rows.border, windows.cols.border})
-        if (border == border_mode::mirror || border == border_mode::wrap)
-            refuse("border: is " + std::string(name_of(border)));
-    if (windows.rounding != rounding_mode::half_up) refuse("rounding: is floor");
+bool is_of_tables(border_mode border) {
+    return border != border_mode::mirror && border != border_mode::wrap;
 }
 
 // ---- what filters make of windows -----------------------------------------------------------------------------------
 
-/// Who makes the windows of a filter that wants squares or not, and sums or counts for results. Throws where tables
-/// would have to, and do not.
-window_maker maker_of(const filters::window_job& windows, bool squares, const filters::statistics_shapes& results) {
+/// Who makes the windows of a filter that wants squares or not, and sums or counts for results, or what tables know
+/// nothing of. Those have what all pixels of integers come to, of any window, several times faster than sums in memory.
+window_maker maker_of(const filters::window_job& windows, bool squares, bool extra) {
     check_type(windows);
-    const bool extra = results.sum || results.count;
-    if (!windows.sampled() && !extra && fused_supports(windows, false) && (!squares || fused_supports(windows, true)))
+    const bool plain = !windows.sampled() && !is_floating(windows.shape.type);
+    if (plain && !extra && fused_supports(windows, false) && (!squares || fused_supports(windows, true)))
         return window_maker::fused;
-    if ((is_floating(windows.shape.type) || windows.sampled() || extra) && real_supports(windows, squares))
-        return window_maker::real;
-    check_options(windows);
-    if (results.sum) refuse("sum: is given");
-    if (results.count) refuse("count: is given");
-    return window_maker::tables;
+    if (plain && !extra && !windows.some_rows && windows.rounding == rounding_mode::half_up &&
+        is_of_tables(windows.rows.border))
+        return window_maker::tables;
+    for (const auto& [what, extent] : {std::pair{"rows", windows.rows.extent}, {"cols", windows.cols.extent}})
+        if (extent > largest_real_extent) refuse("image: " + std::string(what) + " is " + std::to_string(extent));
+    return window_maker::real;
 }
 
 real_results real_results_of(const filter_step& at) {
@@ -72,7 +62,7 @@ window_filter statistics_of(const filters::window_job& windows, const filters::s
     const bool real_mean = results.mean && is_floating(results.mean->type);
     bool squares = spread;
     if (!squares && real_mean && !is_floating(windows.shape.type) && !windows.sampled()) squares = true;
-    const window_maker maker = maker_of(windows, squares, results);
+    const window_maker maker = maker_of(windows, squares, results.sum || results.count);
     if (maker != window_maker::fused) squares = spread;
     window_filter filter{.windows = windows, .squares = squares, .maker = maker};
     switch (maker) {
@@ -112,7 +102,10 @@ window_filter means_of(const filters::window_job& windows, const filters::result
 window_filter threshold_of(const filters::threshold_job& job, const filters::result_shapes& results) {
     const bool wolf = job.method == threshold_method::wolf;
     window_filter filter{.windows = job.windows, .squares = true, .extremes = wolf};
-    filter.maker = maker_of(job.windows, true, {.count = results.count});
+    // Without tables fused kernels know every method and output.
+    const bool fused = fused_supports(job.windows, false) && fused_supports(job.windows, true);
+    const bool of_tables = job.method <= threshold_method::wolf && job.output == threshold_output::zero_255;
+    filter.maker = maker_of(job.windows, true, results.count || (!fused && !of_tables));
     switch (filter.maker) {
         case window_maker::real:
             filter.consume = [job](const filter_step& at) {
@@ -125,8 +118,6 @@ window_filter threshold_of(const filters::threshold_job& job, const filters::res
             };
             break;
         case window_maker::tables:
-            if (job.method > threshold_method::wolf) refuse("method: is " + std::string(name_of(job.method)));
-            if (job.output != threshold_output::zero_255) refuse("output: is not zero_255");
             filter.squares = job.method != threshold_method::bradley;
             filter.consume = [method = job.method, k = job.k, range = job.range](const filter_step& at) {
                 enqueue_threshold(at.task, at.results[0], method, k, range, at.extremes, at.stream);
@@ -136,7 +127,7 @@ window_filter threshold_of(const filters::threshold_job& job, const filters::res
 }
 
 window_filter contrast_of(const filters::contrast_job& job, const filters::result_shapes& results) {
-    const window_maker maker = maker_of(job.windows, true, {.count = results.count});
+    const window_maker maker = maker_of(job.windows, true, results.count.has_value());
     return {.windows = job.windows,
             .squares = true,
             .maker = maker,
@@ -156,7 +147,8 @@ window_filter contrast_of(const filters::contrast_job& job, const filters::resul
 window_filter variable_of(const filters::window_job& windows, const filters::result_shapes& results,
                           std::int64_t largest) {
     check_type(windows);
-    check_options(windows);
+    if (!is_of_tables(windows.rows.border)) refuse("border: is " + std::string(name_of(windows.rows.border)));
+    if (windows.rounding != rounding_mode::half_up) refuse("rounding: is floor");
     if (results.count) refuse("count: is given");
     return {.windows = windows, .consume = [largest](const filter_step& at) {
                 enqueue_variable_means(at.task, at.radius, largest, at.results[0], at.stream);

@@ -18,9 +18,9 @@ dtype sum_type(const window_job& job) {
                                                                                                : dtype::u64;
 }
 
-/// The numerator of a variance may exceed 64 bits.
+/// The numerator of a variance may exceed 64 bits: of integers.
 bool is_wide(const window_job& job) {
-    return !is_floating(job.shape.type) && job.largest_window > (job.shape.type == dtype::u8 ? 16843009 : 65537);
+    return job.largest_window > (job.shape.type == dtype::u8 ? 16843009 : 65537);
 }
 
 view_shape pixels_of(const window_job& job, std::int64_t rows, std::int64_t row_stride) {
@@ -44,7 +44,7 @@ sat_plan plan_of(const view_shape& pixels, const view_shape& table, const view_s
 table_plan::table_plan(const window_job& job, bool squares, std::int64_t rows, std::int64_t row_stride)
     : pixels_(pixels_of(job, rows, row_stride)),
       table_(table_of(job, sum_type(job), rows)),
-      squares_(table_of(job, is_floating(job.shape.type) ? dtype::f64 : dtype::u64, rows)),
+      squares_(table_of(job, dtype::u64, rows)),
       with_squares_(squares),
       sums_(plan_of(pixels_, table_, squares ? &squares_ : nullptr)) {
     if (job.shape.type == dtype::s16) {

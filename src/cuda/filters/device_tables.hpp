@@ -25,8 +25,8 @@ class table_plan {
         std::size_t total() const noexcept { return raised + table + squares; }
     };
 
-    /// For `rows` rows of the job's image, which lie `row_stride` bytes apart. The device that is current then is the
-    /// plan's.
+    /// For `rows` rows of the job's image, which lie `row_stride` bytes apart; squares of integers only. The device
+    /// that is current then is the plan's.
     table_plan(const filters::window_job& job, bool squares, std::int64_t rows, std::int64_t row_stride);
 
     const space& bytes() const noexcept { return space_; }

@@ -10,8 +10,11 @@ struct real_finish;
 void launch_sliding_means(const real_windows& windows, const real_finish& to, stream_ref stream);
 void launch_sliding_moments(const real_windows& windows, const real_finish& to, stream_ref stream);
 
-/// Without squares, and with.
+/// Without squares, and with, of windows that real_supports() takes.
 void launch_real_means(const real_windows& windows, const real_finish& to, stream_ref stream);
 void launch_real_moments(const real_windows& windows, const real_finish& to, stream_ref stream);
+
+/// Of any other windows.
+void launch_large_windows(const real_windows& windows, const real_finish& to, stream_ref stream);
 
 }  // namespace boxsum::cuda

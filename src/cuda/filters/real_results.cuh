@@ -12,6 +12,7 @@ struct real_finish {
     double least = 1;                                  ///< what must count for a result
     double half = 1;                                   ///< 1: means of integers are rounded half up; 0: down
     double offset = 0;                                 ///< what held pixels are higher by
+    bool exact = false;                                ///< pairs hold sums of integers without weights
     double epsilon = 0;
     threshold_terms terms = {};
     double yes = 255;
@@ -20,6 +21,7 @@ struct real_finish {
 
 struct real_window_values {
     double count = 0, sum = 0, mean = 0, rounded = 0, variance = 0;
+    std::int64_t exact_sum = 0;  ///< of real_finish::exact
 };
 
 /// a + b and what it is rounded by, in place.
@@ -48,6 +50,31 @@ __device__ inline double compensated_variance(double n, double n_low, double sum
     const double doubtful = noise * first.high;
     if (above <= doubtful && doubtful < INFINITY) return 0;
     return above / (n * n);
+}
+
+/// Of sums of integers, with which the arithmetic is that of the CPU.
+__device__ inline real_window_values exact_values_of(const real_sums<0, 3>& s, bool half) {
+    const auto whole = [&](int k) {
+        return static_cast<std::uint64_t>(s.v[k]) + static_cast<std::uint64_t>(static_cast<std::int64_t>(s.v[k + 1]));
+    };
+    const bool below_zero = s.v[0] < 0;  // the sum of 16-bit signed pixels may be
+    const std::uint64_t magnitude =
+        static_cast<std::uint64_t>(fabs(s.v[0])) +
+        static_cast<std::uint64_t>(static_cast<std::int64_t>(below_zero ? -s.v[1] : s.v[1]));
+    const std::uint64_t squares = whole(2), pixels = whole(4);
+    const std::int64_t sum = below_zero ? -static_cast<std::int64_t>(magnitude) : static_cast<std::int64_t>(magnitude);
+    real_window_values w;
+    w.count = static_cast<double>(pixels);
+    w.exact_sum = sum;
+    w.sum = static_cast<double>(sum);
+    if (pixels == 0) return w;
+    const auto n = static_cast<std::int64_t>(pixels);
+    const std::int64_t numerator = sum + (half ? n / 2 : 0), quotient = numerator / n;
+    w.rounded = static_cast<double>(quotient - (quotient * n > numerator ? 1 : 0));
+    w.mean = w.sum / w.count;
+    using u128 = unsigned __int128;
+    w.variance = static_cast<double>(u128{pixels} * squares - u128{magnitude} * magnitude) / (w.count * w.count);
+    return w;
 }
 
 /// `n`: pixels of the window, were they all to count. `uncut`: as many as t.inverse is of.
@@ -81,6 +108,8 @@ __device__ real_window_values values_of(const real_view& t, const real_finish& t
                                      : static_cast<double>(u128{count} * squares - u128{sum} * sum);
         w.variance = numerator / (pixels * pixels);
     } else {
+        if constexpr (Terms == real_terms::weighted_moments)
+            if (to.exact) return exact_values_of(s, to.half != 0);
         if constexpr (Terms == real_terms::weighted) {
             w.count = s.v[1];
             w.sum = s.v[0];
@@ -97,12 +126,22 @@ __device__ real_window_values values_of(const real_view& t, const real_finish& t
     return w;
 }
 
-template <typename Kernel>
-__global__ __launch_bounds__(most_real_threads) void real_filter_kernel(const __grid_constant__ real_view t,
-                                                                        const __grid_constant__ real_finish to) {
+/// Of sums that are no numbers of double, which the results hold.
+template <int K>
+__device__ void store_large_sums(const run_output& to, int row, int col, int cols, int channels, int channel,
+                                 const real_window_values (&w)[K], unsigned given) {
+#pragma unroll
+    for (int i = 0; i < K; ++i)
+        if (i < cols && (given >> i & 1u) != 0 && fabs(w[i].sum) > 0x1p53)
+            reinterpret_cast<s64*>(to.data + row * to.row_stride)[std::int64_t{col + i} * channels + channel] =
+                w[i].exact_sum;
+}
+
+/// Writes the results of one channel's windows: `for_each` calls what it is given with all that a thread has.
+template <typename Kernel, typename ForEach>
+__device__ void make_results(const real_view& t, const real_finish& to, int channel, ForEach for_each) {
     constexpr int K = Kernel::K, G = Kernel::G;
     constexpr bool all_tasks = Kernel::Terms != real_terms::value;  // those are means alone
-    const int channel = static_cast<int>(blockIdx.y);
     threshold_terms terms = to.terms;
     double largest = 0, smallest = INFINITY;
     if (all_tasks && terms.method == threshold_method::wolf && to.extremes != nullptr) {
@@ -110,7 +149,7 @@ __global__ __launch_bounds__(most_real_threads) void real_filter_kernel(const __
         terms.smallest_pixel = from_ordered(to.extremes->smallest_pixel[channel]);
     }
     const bool cut = t.cols.border == border_mode::shrink;
-    for_each_real_window<Kernel>(t, [&](const real_windows_of_thread<Kernel>& windows) {
+    for_each([&](const real_windows_of_thread<Kernel>& windows) {
 #pragma unroll
         for (int j = 0; j < G; ++j) {
             const int row = windows.row + j;
@@ -142,6 +181,9 @@ __global__ __launch_bounds__(most_real_threads) void real_filter_kernel(const __
                 else
                     store(to.mean, given, [&](int i) { return w[i].mean; });
                 store(to.sum, given, [&](int i) { return w[i].sum; });
+                if constexpr (Kernel::Terms == real_terms::weighted_moments)
+                    if (to.exact && to.sum.data != nullptr && to.sum.type == dtype::s64)
+                        store_large_sums(to.sum, row, windows.col, windows.cols, t.channels, channel, w, given);
                 if constexpr (all_tasks) {
                     store(to.variance, given, [&](int i) { return w[i].variance; });
                     store(to.deviation, given, [&](int i) { return sqrt(w[i].variance); });
@@ -194,6 +236,13 @@ __global__ __launch_bounds__(most_real_threads) void real_filter_kernel(const __
         atomicMax(&to.extremes->largest_deviation[channel], deviation);
     if (smallest < INFINITY && pixel < look(to.extremes->smallest_pixel[channel]))
         atomicMin(&to.extremes->smallest_pixel[channel], pixel);
+}
+
+template <typename Kernel>
+__global__ __launch_bounds__(most_real_threads) void real_filter_kernel(const __grid_constant__ real_view t,
+                                                                        const __grid_constant__ real_finish to) {
+    make_results<Kernel>(t, to, static_cast<int>(blockIdx.y),
+                         [&](auto emit) { for_each_real_window<Kernel>(t, emit); });
 }
 
 template <typename Pixel, real_terms Terms>

@@ -4,14 +4,13 @@
 #include "cuda/runtime/device.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace boxsum::cuda {
 namespace {
 
 using filters::window_job;
-
-constexpr std::int64_t largest_extent = std::int64_t{1} << 28;  // places are 32-bit numbers
 
 std::int64_t up(std::int64_t n, std::int64_t unit) {
     return (n + unit - 1) / unit;
@@ -50,8 +49,8 @@ real_terms real_terms_of(const window_job& job, bool squares) {
 
 bool real_supports(const window_job& job, bool squares) {
     if (job.rows.reduced() || job.cols.reduced()) return false;
-    if (job.rows.extent > largest_extent || job.cols.extent > largest_extent || job.rows.width() > largest_extent)
-        return false;
+    for (const std::int64_t extent : {job.rows.extent, job.cols.extent, job.rows.width()})
+        if (extent > largest_real_extent) return false;
     const real_terms terms = real_terms_of(job, squares);
     if (terms == real_terms::packed_squares && job.largest_window > largest_packed_window(job.shape.type)) return false;
     const terms_layout layout = layout_of(terms, job.shape.type);
@@ -94,10 +93,13 @@ real_shape real_shape_of(const window_job& job, real_terms terms, std::int64_t f
     return shape;
 }
 
+/// Bands of large windows have at most so many rows, and a power of two.
+static constexpr std::int64_t large_rows = 64;
+
 std::int64_t real_period(std::int64_t above, std::int64_t below) {
     constexpr std::int64_t plenty = 1 << 20;  // bands are lower
     const std::int64_t tall = std::min(above, plenty) + std::min(below, plenty) + 1;
-    std::int64_t period = 1;
+    auto period = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::min(tall, large_rows))));
     for (const real_terms terms : {real_terms::value, real_terms::moments, real_terms::packed_squares,
                                    real_terms::weighted, real_terms::weighted_moments})
         period = std::lcm(period, band_rows_of(layout_of(terms, dtype::f64), tall));
@@ -117,10 +119,41 @@ std::size_t refused_bytes(const window_job& job, const fused_shape& shape) {
     return static_cast<std::size_t>(job.shape.channels * shape.strips * shape.bands * 4 + 255) / 256 * 256;
 }
 
+bool real_slides(const window_job& job, bool squares) {
+    return sliding_supports(job, squares) && (!is_floating(job.shape.type) || real_supports(job, squares));
+}
+
+namespace {
+
+/// Of a row: what windows hold of the columns, then sums to the ends of blocks, and sums from their begins.
+std::int64_t large_row_bytes(const window_job& job) {
+    return job.shape.channels * (job.cols.extended() + 1) * 2 * layout_of(real_terms::weighted_moments, {}).values * 8;
+}
+
+}  // namespace
+
+large_shape large_shape_of(const window_job& job, std::int64_t first_row, std::int64_t end_row) {
+    constexpr std::int64_t memory = std::int64_t{1} << 28, most_bands = 1024;
+    const std::int64_t row = large_row_bytes(job);
+    large_shape shape;
+    shape.line = static_cast<int>(job.cols.extended());
+    shape.band_rows = static_cast<int>(std::bit_floor(
+        static_cast<unsigned>(std::clamp<std::int64_t>(memory / row, 1, std::min(large_rows, job.rows.width())))));
+    shape.first_band = static_cast<int>(first_row / shape.band_rows);
+    shape.bands = static_cast<int>((end_row - 1) / shape.band_rows) - shape.first_band + 1;
+    shape.chunk_bands = static_cast<int>(
+        std::clamp<std::int64_t>(memory / (row * shape.band_rows), 1, std::min<std::int64_t>(shape.bands, most_bands)));
+    return shape;
+}
+
 std::size_t real_scratch_bytes(const window_job& job, bool squares, std::int64_t first_row, std::int64_t end_row) {
+    if (!real_slides(job, squares) && !real_supports(job, squares)) {
+        const large_shape shape = large_shape_of(job, first_row, end_row);
+        return static_cast<std::size_t>(shape.chunk_bands * shape.band_rows * large_row_bytes(job) + 255) / 256 * 256;
+    }
     const real_terms terms = real_terms_of(job, squares);
-    const std::size_t adding = segment_bytes(job, terms, first_row, end_row);
-    if (!sliding_supports(job, squares)) return adding;
+    const std::size_t adding = real_supports(job, squares) ? segment_bytes(job, terms, first_row, end_row) : 0;
+    if (!real_slides(job, squares)) return adding;
     const std::int64_t rows = end_row - first_row;
     const fused_sums sums = sliding_sums_of(job, squares);
     const std::size_t sliding = fused_scratch_bytes(job, sums, rows);

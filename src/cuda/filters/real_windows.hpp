@@ -25,9 +25,13 @@ enum class real_task : std::uint8_t { statistics, contrast, extremes, threshold,
 
 real_terms real_terms_of(const filters::window_job& job, bool squares);
 
-/// Whether these kernels take the windows of a job: not if they are wider than a block, reach several times beyond the
-/// image, or have more pixels than a packed sum.
+inline constexpr std::int64_t largest_real_extent = std::int64_t{1} << 28;  ///< places are 32-bit numbers
+
+/// Whether blocks hold the windows of a job: not if they are wider, reach several times beyond the image, or have more
+/// pixels than a packed sum. Of others the sums lie in memory (large_windows.cu).
 bool real_supports(const filters::window_job& job, bool squares);
+/// Whether sums slide instead: floats leave some blocks to windows that are held.
+bool real_slides(const filters::window_job& job, bool squares);
 
 /// How windows of some rows are shared out. Nothing but `chunk_bands` and what `segments` are of depends on which rows
 /// those are, so that the results of parts have the bits of the whole.
@@ -51,6 +55,16 @@ real_shape real_shape_of(const filters::window_job& job, real_terms terms, std::
 
 /// Rows by which an image may be moved without another bit in its results: bands begin where they did.
 std::int64_t real_period(std::int64_t above, std::int64_t below);
+
+/// How large windows are shared out: chunks of bands, whose sums are in memory at once. A band's rows depend on the job
+/// only, as in real_shape.
+struct large_shape {
+    int line = 1;  ///< places along a row of the extended image
+    int band_rows = 1;
+    int first_band = 0, bands = 1;
+    int chunk_bands = 1;
+};
+large_shape large_shape_of(const filters::window_job& job, std::int64_t first_row, std::int64_t end_row);
 
 /// Device memory for the windows of some rows, whatever it holds. Those of means may slide.
 std::size_t real_scratch_bytes(const filters::window_job& job, bool squares, std::int64_t first_row,

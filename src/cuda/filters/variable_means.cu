@@ -206,10 +206,12 @@ void enqueue_variable_means(const window_task& task, const const_any_view& radiu
     const std::int64_t entries = table.rows * (table.row_stride / static_cast<std::int64_t>(size_of(table.type)));
     const int reach = entries < std::int64_t{1} << 32 ? 32767 : -1;
     const auto largest = static_cast<int>(std::min<std::int64_t>(most, std::numeric_limits<int>::max()));
-    visit_mean_types(task, result, [&]<typename Sum, typename Out>() {
+    const auto launch_means = [&]<typename Sum, typename Out>() {
         launch(variable_mean_kernel<Sum, Out>, {.grid = grid, .block = walk_threads}, stream, on_device<Sum, Sum>(task),
                plane_of(radius, 0), largest, reach, result);
-    });
+    };
+    visit_type(type_list<u32, u64, f64>{}, task.table.shape.type,
+               [&]<typename Sum>() { visit_means_of<Sum>(result, launch_means); });
 }
 
 void enqueue_radius_range(const const_any_view& radius, std::int64_t most, radius_range* range, stream_ref stream) {

@@ -37,6 +37,7 @@ struct window_extremes {
     unsigned long long smallest_pixel[4];
 };
 
+/// These are of integers.
 void enqueue_means(const window_task& task, const any_view& result, stream_ref stream);
 void enqueue_statistics(const window_task& task, const window_results& results, stream_ref stream);
 

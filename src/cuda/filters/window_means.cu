@@ -51,10 +51,12 @@ __global__ __launch_bounds__(walk_threads) void mean_kernel(device_task<Sum, Sum
 }  // namespace
 
 void enqueue_means(const window_task& task, const any_view& result, stream_ref stream) {
-    visit_mean_types(task, result, [&]<typename Sum, typename Out>() {
+    const auto launch_means = [&]<typename Sum, typename Out>() {
         launch(mean_kernel<Sum, Out>, walk_shape<Sum>(task), stream, on_device<Sum, Sum>(task), result,
                rounded_quotient<Sum>(task.rows.full * task.cols.full));
-    });
+    };
+    task.table.shape.type == dtype::u32 ? visit_means_of<u32>(result, launch_means)
+                                        : visit_means_of<u64>(result, launch_means);
 }
 
 }  // namespace boxsum::cuda

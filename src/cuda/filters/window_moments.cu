@@ -8,18 +8,13 @@
 namespace boxsum::cuda {
 namespace {
 
-template <typename Sum, typename Square>
-__device__ double variance_of(Sum window, Square window_squares, std::int64_t count, bool wide) {
+template <typename Sum>
+__device__ double variance_of(Sum window, std::uint64_t squares, std::int64_t count, bool wide) {
     const auto samples = static_cast<double>(count);
-    if constexpr (std::is_integral_v<Sum>) {
-        const auto n = static_cast<std::uint64_t>(count), sum = static_cast<std::uint64_t>(window);
-        if (!wide) return static_cast<double>(n * window_squares - sum * sum) / (samples * samples);
-        using u128 = unsigned __int128;
-        return static_cast<double>(u128{n} * window_squares - u128{sum} * sum) / (samples * samples);
-    } else {
-        const double mean = window / samples, variance = window_squares / samples - mean * mean;
-        return variance < 0 ? 0 : variance;  // keeps NaN
-    }
+    const auto n = static_cast<std::uint64_t>(count), sum = static_cast<std::uint64_t>(window);
+    if (!wide) return static_cast<double>(n * squares - sum * sum) / (samples * samples);
+    using u128 = unsigned __int128;
+    return static_cast<double>(u128{n} * squares - u128{sum} * sum) / (samples * samples);
 }
 
 /// Means and deviations (or variances) of the windows, in registers.
@@ -74,10 +69,7 @@ __global__ void clear_extremes_kernel(window_extremes* extremes) {
 template <typename Pixel, typename Sum, typename Square>
 __device__ double pixel_of(const device_task<Sum, Square>& task, std::int64_t row, std::int64_t element) {
     const Pixel x = reinterpret_cast<const Pixel*>(task.image + row * task.image_stride)[element];
-    if constexpr (std::is_integral_v<Pixel>)
-        return static_cast<double>(static_cast<std::int64_t>(x) - task.offset);
-    else
-        return x;
+    return static_cast<double>(static_cast<std::int64_t>(x) - task.offset);
 }
 
 template <typename Sum, typename Square>
@@ -97,9 +89,9 @@ __global__ __launch_bounds__(walk_threads) void extremes_kernel(device_task<Sum,
         for (int i = 0; i < w.count; ++i) {
             const int channel = channel_of(task, element + i);
             const double deviation = m.spread[i], pixel = pixel_of<Pixel>(task, row, element + i);
-            if (!std::isnan(deviation) && ordered(deviation) > look(extremes->largest_deviation[channel]))
+            if (ordered(deviation) > look(extremes->largest_deviation[channel]))
                 atomicMax(&extremes->largest_deviation[channel], ordered(deviation));
-            if (!std::isnan(pixel) && ordered(pixel) < look(extremes->smallest_pixel[channel]))
+            if (ordered(pixel) < look(extremes->smallest_pixel[channel]))
                 atomicMin(&extremes->smallest_pixel[channel], ordered(pixel));
         }
     });
@@ -164,7 +156,7 @@ __global__ __launch_bounds__(walk_threads) void contrast_kernel(device_task<Sum,
         float out[w.count];
 #pragma unroll
         for (int i = 0; i < w.count; ++i) {
-            const double divisor = m.spread[i] < epsilon ? epsilon : m.spread[i];  // NaN stays
+            const double divisor = m.spread[i] < epsilon ? epsilon : m.spread[i];
             out[i] = static_cast<float>((pixel_of<Pixel>(task, row, element + i) - m.mean[i]) / divisor);
         }
         store_elements(result, row, element, out);
@@ -174,18 +166,10 @@ __global__ __launch_bounds__(walk_threads) void contrast_kernel(device_task<Sum,
 /// f.template operator()<Pixel, Sum, Square>() for the types of a task.
 template <typename F>
 void visit_moment_types(const window_task& t, F f) {
-    switch (t.image.shape.type) {
-        case dtype::u8:
-            return t.table.shape.type == dtype::u32 ? f.template operator()<u8, u32, u64>()
-                                                    : f.template operator()<u8, u64, u64>();
-        case dtype::u16:
-            return t.table.shape.type == dtype::u32 ? f.template operator()<u16, u32, u64>()
-                                                    : f.template operator()<u16, u64, u64>();
-        case dtype::f32:
-            return f.template operator()<f32, f64, f64>();
-        default:
-            return f.template operator()<f64, f64, f64>();
-    }
+    const bool narrow = t.table.shape.type == dtype::u32;
+    if (t.image.shape.type == dtype::u8)
+        return narrow ? f.template operator()<u8, u32, u64>() : f.template operator()<u8, u64, u64>();
+    narrow ? f.template operator()<u16, u32, u64>() : f.template operator()<u16, u64, u64>();
 }
 
 }  // namespace

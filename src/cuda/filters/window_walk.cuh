@@ -285,30 +285,20 @@ launch_shape walk_shape(const window_task& t) {
             .block = walk_threads};
 }
 
-/// Calls f.template operator()<Sum, Out>() for the type of the table and that of means: floats, or integers like the
-/// pixels, where sums are such.
-template <typename F>
-void visit_mean_types(const window_task& task, const any_view& result, const F& f) {
-    const auto with_sums = [&]<typename Sum>() {
-        switch (result.shape.type) {
-            case dtype::f32:
-                return f.template operator()<Sum, f32>();
-            case dtype::f64:
-                return f.template operator()<Sum, f64>();
-            case dtype::u8:
-                if constexpr (std::is_integral_v<Sum>) f.template operator()<Sum, u8>();
-                return;
-            default:  // 16s, too: the bits of its mean
-                if constexpr (std::is_integral_v<Sum>) f.template operator()<Sum, u16>();
-        }
-    };
-    switch (task.table.shape.type) {
-        case dtype::u32:
-            return with_sums.template operator()<u32>();
-        case dtype::u64:
-            return with_sums.template operator()<u64>();
-        default:
-            return with_sums.template operator()<f64>();
+/// Calls f.template operator()<Sum, Out>() for the type of means: floats, or integers like the pixels, where sums are
+/// such.
+template <typename Sum, typename F>
+void visit_means_of(const any_view& result, const F& f) {
+    switch (result.shape.type) {
+        case dtype::f32:
+            return f.template operator()<Sum, f32>();
+        case dtype::f64:
+            return f.template operator()<Sum, f64>();
+        case dtype::u8:
+            if constexpr (std::is_integral_v<Sum>) f.template operator()<Sum, u8>();
+            return;
+        default:  // 16s, too: the bits of its mean
+            if constexpr (std::is_integral_v<Sum>) f.template operator()<Sum, u16>();
     }
 }
 

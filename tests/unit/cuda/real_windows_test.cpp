@@ -85,6 +85,8 @@ class real_windows_test : public test::placed_images_test {
             }
         EXPECT_TRUE(rest == rest_expected) << what << ": memory between rows";
     }
+
+    void expect_results_of_the_cpu(std::mt19937_64& random, const random_case& c, int n, bool large, int& taken);
 };
 
 /// How a random case is sampled.
@@ -122,106 +124,223 @@ void fill_maps(std::mt19937_64& random, placed& mask, placed& weights) {
     }
 }
 
+/// `large`: only if no block holds its windows, with squares or without; else only if blocks do.
+void real_windows_test::expect_results_of_the_cpu(std::mt19937_64& random, const random_case& c, int n, bool large,
+                                                  int& taken) {
+    const filter_case& s = c.shape;
+    filter_options options = test::options_of(s);
+    const sampling how = draw_sampling(random, s, options);
+    // Of integers that all count tables are made, which not all builds have.
+    if (large && !is_floating(s.type) && !how.masked && !how.weighted && !options.nodata) options.min_count = 2;
+    placed image(test::packed(s.type, s.rows, s.cols, s.channels, s.planes), c.gap, c.first);
+    fill(image.view(), c.values, static_cast<std::uint64_t>(n));
+    const auto map_of = [&](dtype type) {
+        return placed(test::packed(type, s.rows, s.cols, how.mask_channels, how.mask_planes), how.gap, how.first);
+    };
+    placed mask = map_of(dtype::u8), weights = map_of(dtype::f32);
+    fill_maps(random, mask, weights);
+    filter_inputs inputs{.image = image.view()}, on_device{.image = upload(image)};
+    if (how.masked) inputs.mask = mask.view(), on_device.mask = upload(mask);
+    if (how.weighted) inputs.weights = weights.view(), on_device.weights = upload(weights);
+    const filters::window_job job = filters::windows_of(filters::part_of(inputs), options);
+    const bool real = is_floating(s.type) || how.weighted;
+    if ((cuda::real_supports(job, true) && cuda::real_supports(job, false)) == large) return;
+    ++taken;
+    const auto result_of = [&](dtype type) {
+        return placed(test::packed(type, s.rows, s.cols, s.channels, s.planes), c.result_gap, c.result_first);
+    };
+    const std::string text = text_of(c) + (how.masked ? ", mask" : "") + (how.weighted ? ", weights" : "") +
+                             (options.nodata ? ", nodata" : "") + ", case " + std::to_string(n);
+    // Of values of magnitude 1 (`extreme`: what its type has), of two roundings' worth each.
+    double largest = 0;
+    for (std::int64_t p = 0; p < s.planes; ++p)
+        for (std::int64_t r = 0; r < s.rows; ++r)
+            for (std::int64_t e = 0; e < s.cols * s.channels; ++e) {
+                const double x = std::abs(value_at(image, image.memory.bytes, p, r, e));
+                if (std::isfinite(x)) largest = std::max(largest, x);
+            }
+    largest = std::max(largest, 3.0);  // a constant border, fill
+    const double units = 8 * static_cast<double>(job.rows.full + job.cols.full) * 0x1p-53;
+    const double mean_off = units * largest, spread_off = 8 * units * largest * largest;
+    const bool squares_overflow = !std::isfinite(largest * largest * 1e6);
+    const auto compare = [&](placed& expected, const any_view& got, double tolerance, const char* what,
+                             double power = 1) {
+        if (real)
+            expect_near(expected, got, tolerance, text + ": " + what, power);
+        else
+            expect_fetched(expected, got, text + ": " + what);
+    };
+    const dtype count_type = how.weighted ? dtype::f64 : dtype::u32;
+    {
+        placed mean = result_of(n % 2 == 0 ? s.type : dtype::f64), count = result_of(count_type);
+        const any_view means = upload(mean), counts = upload(count);
+        cuda::box_filter(on_device, {means, counts}, stream(), options);
+        box_filter(inputs, {mean.view(), count.view()}, options);
+        compare(mean, means, is_floating(mean.memory.shape.type) ? mean_off : 1, "mean");
+        compare(count, counts, units * 1000 * 1e6, "count");
+    }
+    if (!squares_overflow) switch (n % 3) {
+            case 0: {
+                placed mean = result_of(n % 2 == 0 ? dtype::f32 : s.type), variance = result_of(dtype::f64),
+                       deviation = result_of(dtype::f32), sum = result_of(real ? dtype::f64 : dtype::s64),
+                       count = result_of(how.weighted ? dtype::f32 : dtype::u32);
+                const any_view means = upload(mean), variances = upload(variance), deviations = upload(deviation),
+                               sums = upload(sum), counts = upload(count);
+                cuda::local_statistics(on_device, {means, variances, deviations, sums, counts}, stream(), options);
+                local_statistics(inputs, {mean.view(), variance.view(), deviation.view(), sum.view(), count.view()},
+                                 options);
+                const double pixels = 16 * static_cast<double>(job.largest_window);
+                compare(mean, means, is_floating(mean.memory.shape.type) ? mean_off : 1, "mean of moments");
+                compare(variance, variances, spread_off, "variance");
+                compare(deviation, deviations, spread_off, "deviation", 2);
+                compare(sum, sums, mean_off * pixels, "sum");
+                compare(count, counts, units * pixels, "count");
+                break;
+            }
+            case 1: {
+                placed contrast = result_of(dtype::f32);
+                const any_view contrasts = upload(contrast);
+                const contrast_rule rule{.epsilon = real ? largest / 2 : 1e-6};
+                cuda::local_contrast(on_device, {contrasts}, stream(), rule, options);
+                local_contrast(inputs, {contrast.view()}, rule, options);
+                compare(contrast, contrasts, 1e-5, "contrast");
+                break;
+            }
+            default: {
+                const auto method = static_cast<threshold_method>(n / 9 % 7);
+                const auto output = real ? threshold_output::threshold : static_cast<threshold_output>(n / 3 % 3);
+                // The deviation, of which the variance's root may be off by more, and products of it and the mean.
+                threshold_rule rule{.method = method, .output = output};
+                if (method == threshold_method::sauvola || method >= threshold_method::singh) rule.range = largest;
+                placed limit = result_of(output != threshold_output::threshold ? dtype::u8 : dtype::f64);
+                const any_view limits = upload(limit);
+                cuda::adaptive_threshold(on_device, {limits}, stream(), rule, options);
+                adaptive_threshold(inputs, {limit.view()}, rule, options);
+                compare(limit, limits, 4 * std::sqrt(spread_off), std::string(name_of(method)).c_str());
+            }
+        }
+    memory_.clear();
+}
+
 TEST_F(real_windows_test, samples_and_floats_have_the_results_of_the_cpu) {
     std::mt19937_64 random(20261126);
-    const int wanted = cases_wanted();
     int taken = 0;
-    for (int n = 0; n < wanted; ++n) {
-        const random_case c = test::draw_case(random, {dtype::u8, dtype::u16, dtype::s16, dtype::f32, dtype::f64});
-        const filter_case& s = c.shape;
-        filter_options options = test::options_of(s);
-        const sampling how = draw_sampling(random, s, options);
-        placed image(test::packed(s.type, s.rows, s.cols, s.channels, s.planes), c.gap, c.first);
-        fill(image.view(), c.values, static_cast<std::uint64_t>(n));
-        const auto map_of = [&](dtype type) {
-            return placed(test::packed(type, s.rows, s.cols, how.mask_channels, how.mask_planes), how.gap, how.first);
-        };
-        placed mask = map_of(dtype::u8), weights = map_of(dtype::f32);
-        fill_maps(random, mask, weights);
-        filter_inputs inputs{.image = image.view()}, on_device{.image = upload(image)};
-        if (how.masked) inputs.mask = mask.view(), on_device.mask = upload(mask);
-        if (how.weighted) inputs.weights = weights.view(), on_device.weights = upload(weights);
-        const filters::window_job job = filters::windows_of(filters::part_of(inputs), options);
-        const bool real = is_floating(s.type) || how.weighted;
-        if (!cuda::real_supports(job, true) || !cuda::real_supports(job, false)) continue;
-        ++taken;
-        const auto result_of = [&](dtype type) {
-            return placed(test::packed(type, s.rows, s.cols, s.channels, s.planes), c.result_gap, c.result_first);
-        };
-        const std::string text = text_of(c) + (how.masked ? ", mask" : "") + (how.weighted ? ", weights" : "") +
-                                 (options.nodata ? ", nodata" : "") + ", case " + std::to_string(n);
-        // Of values of magnitude 1 (`extreme`: what its type has), of two roundings' worth each.
-        double largest = 0;
-        for (std::int64_t p = 0; p < s.planes; ++p)
-            for (std::int64_t r = 0; r < s.rows; ++r)
-                for (std::int64_t e = 0; e < s.cols * s.channels; ++e) {
-                    const double x = std::abs(value_at(image, image.memory.bytes, p, r, e));
-                    if (std::isfinite(x)) largest = std::max(largest, x);
-                }
-        largest = std::max(largest, 3.0);  // a constant border, fill
-        const double units = 8 * static_cast<double>(job.rows.width() + job.cols.width()) * 0x1p-53;
-        const double mean_off = units * largest, spread_off = 8 * units * largest * largest;
-        const bool squares_overflow = !std::isfinite(largest * largest * 1e6);
-        const auto compare = [&](placed& expected, const any_view& got, double tolerance, const char* what,
-                                 double power = 1) {
-            if (real)
-                expect_near(expected, got, tolerance, text + ": " + what, power);
-            else
-                expect_fetched(expected, got, text + ": " + what);
-        };
-        const dtype count_type = how.weighted ? dtype::f64 : dtype::u32;
-        {
-            placed mean = result_of(n % 2 == 0 ? s.type : dtype::f64), count = result_of(count_type);
-            const any_view means = upload(mean), counts = upload(count);
-            cuda::box_filter(on_device, {means, counts}, stream(), options);
-            box_filter(inputs, {mean.view(), count.view()}, options);
-            compare(mean, means, is_floating(mean.memory.shape.type) ? mean_off : 1, "mean");
-            compare(count, counts, units * 1000 * 1e6, "count");
-        }
-        if (!squares_overflow) switch (n % 3) {
-                case 0: {
-                    placed mean = result_of(n % 2 == 0 ? dtype::f32 : s.type), variance = result_of(dtype::f64),
-                           deviation = result_of(dtype::f32), sum = result_of(real ? dtype::f64 : dtype::s64),
-                           count = result_of(how.weighted ? dtype::f32 : dtype::u32);
-                    const any_view means = upload(mean), variances = upload(variance), deviations = upload(deviation),
-                                   sums = upload(sum), counts = upload(count);
-                    cuda::local_statistics(on_device, {means, variances, deviations, sums, counts}, stream(), options);
-                    local_statistics(inputs, {mean.view(), variance.view(), deviation.view(), sum.view(), count.view()},
-                                     options);
-                    const double pixels = 16 * static_cast<double>(job.largest_window);
-                    compare(mean, means, is_floating(mean.memory.shape.type) ? mean_off : 1, "mean of moments");
-                    compare(variance, variances, spread_off, "variance");
-                    compare(deviation, deviations, spread_off, "deviation", 2);
-                    compare(sum, sums, mean_off * pixels, "sum");
-                    compare(count, counts, units * pixels, "count");
-                    break;
-                }
-                case 1: {
-                    placed contrast = result_of(dtype::f32);
-                    const any_view contrasts = upload(contrast);
-                    const contrast_rule rule{.epsilon = real ? largest / 2 : 1e-6};
-                    cuda::local_contrast(on_device, {contrasts}, stream(), rule, options);
-                    local_contrast(inputs, {contrast.view()}, rule, options);
-                    compare(contrast, contrasts, 1e-5, "contrast");
-                    break;
-                }
-                default: {
-                    const auto method = static_cast<threshold_method>(n / 9 % 7);
-                    const auto output = real ? threshold_output::threshold : static_cast<threshold_output>(n / 3 % 3);
-                    // The deviation, of which the variance's root may be off by more, and products of it and the mean.
-                    threshold_rule rule{.method = method, .output = output};
-                    if (method == threshold_method::sauvola || method >= threshold_method::singh) rule.range = largest;
-                    placed limit = result_of(output != threshold_output::threshold ? dtype::u8 : dtype::f64);
-                    const any_view limits = upload(limit);
-                    cuda::adaptive_threshold(on_device, {limits}, stream(), rule, options);
-                    adaptive_threshold(inputs, {limit.view()}, rule, options);
-                    compare(limit, limits, 4 * std::sqrt(spread_off), std::string(name_of(method)).c_str());
-                }
-            }
-        memory_.clear();
-        if (HasFailure()) return;
+    for (int n = 0; n < cases_wanted() && !HasFailure(); ++n)
+        expect_results_of_the_cpu(random,
+                                  test::draw_case(random, {dtype::u8, dtype::u16, dtype::s16, dtype::f32, dtype::f64}),
+                                  n, false, taken);
+    EXPECT_GT(taken, cases_wanted() / 2);
+}
+
+/// Windows that are wider than blocks, and that reach several times beyond the image.
+TEST_F(real_windows_test, windows_of_any_size_have_the_results_of_the_cpu) {
+    std::mt19937_64 random(20261202);
+    const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<unsigned>(n)); };
+    int taken = 0;
+    for (int n = 0; n < cases_wanted() && !HasFailure(); ++n) {
+        random_case c = test::draw_case(random, {dtype::u8, dtype::u16, dtype::s16, dtype::f32, dtype::f64});
+        filter_case& s = c.shape;
+        const bool wide = below(4) == 0 || s.border == border_mode::shrink;
+        s.rows = 1 + below(wide ? 12 : 90);
+        s.cols = wide ? 800 + below(900) : 1 + below(60);
+        if (wide) s.channels = s.planes = 1;
+        const auto reach = [&](std::int64_t extent) { return below(5) == 0 ? below(4) : below(4 * extent + 1); };
+        s.window = window_extents{reach(s.rows), reach(s.rows), reach(s.cols), reach(s.cols)};
+        if (wide) s.window.left = 500 + below(s.cols), s.window.right = 400 + below(s.cols);
+        expect_results_of_the_cpu(random, c, n, true, taken);
     }
-    EXPECT_GT(taken, wanted / 2);
+    EXPECT_GT(taken, cases_wanted() / 2);
+}
+
+/// Sums that are no numbers of double, squares that fill 64 bits, and means between two integers of either sign.
+TEST_F(real_windows_test, large_windows_of_integers_are_exact) {
+    struct large_case {
+        dtype type;
+        border_mode border;
+        window_extents reach;
+        bool squares;  ///< the CPU has them of 16 bits up to 2^32 pixels
+    };
+    constexpr std::int64_t far = 1 << 20;
+    for (const large_case& c : {large_case{dtype::u8, border_mode::constant, {far, 3 * far, 5 * far, 7 * far}, true},
+                                large_case{dtype::u16, border_mode::wrap, {far, 3 * far, 9, 7 * far}, false},
+                                large_case{dtype::s16, border_mode::replicate, {far, 3 * far, 9, 7 * far}, false},
+                                large_case{dtype::s16, border_mode::mirror, {20000, 30000, 40000, 40000}, true},
+                                large_case{dtype::u16, border_mode::reflect, {20000, 30000, 40000, 40000}, true}})
+        for (const pattern values : {pattern::random, pattern::all_max}) {
+            placed image(test::packed(c.type, 7, 13, 1), 3, 0), mask(test::packed(dtype::u8, 7, 13, 1), 0, 0);
+            fill(image.view(), values, 5);
+            fill(mask.view(), pattern::random, 6);
+            static_cast<u8*>(mask.view().data)[3] = 0;
+            filter_options options{.window = c.reach, .border = c.border, .threads = 1};
+            if (c.border == border_mode::constant) options.border_value = 255;
+            for (const rounding_mode rounding : {rounding_mode::half_up, rounding_mode::floor}) {
+                options.rounding = rounding;
+                const auto result_of = [&](dtype type) { return placed(test::packed(type, 7, 13, 1), 1, 0); };
+                placed mean = result_of(c.type), variance = result_of(dtype::f64), deviation = result_of(dtype::f32),
+                       sum = result_of(dtype::s64), count = result_of(dtype::f64);
+                const any_view means = upload(mean), variances = upload(variance), deviations = upload(deviation),
+                               sums = upload(sum), counts = upload(count);
+                window_outputs on_device{.mean = means, .sum = sums, .count = counts},
+                    on_host{.mean = mean.view(), .sum = sum.view(), .count = count.view()};
+                if (c.squares) {
+                    on_device.variance = variances, on_device.deviation = deviations;
+                    on_host.variance = variance.view(), on_host.deviation = deviation.view();
+                }
+                cuda::local_statistics({.image = upload(image), .mask = upload(mask)}, on_device, stream(), options);
+                local_statistics({.image = image.view(), .mask = mask.view()}, on_host, options);
+                const std::string what = std::string(name_of(c.type)) + ", " + std::string(name_of(c.border));
+                expect_fetched(mean, means, what + ": mean");
+                expect_fetched(variance, variances, what + ": variance");
+                expect_fetched(deviation, deviations, what + ": deviation");
+                expect_fetched(sum, sums, what + ": sum");
+                expect_fetched(count, counts, what + ": count");
+                memory_.clear();
+            }
+        }
+}
+
+/// What lies in memory at once is of a chunk of bands, here of a row each.
+TEST_F(real_windows_test, large_windows_have_several_chunks) {
+    const view_shape shape = test::packed(dtype::u8, 2300, 5, 1);
+    const filter_options options{
+        .window = window_extents{0, 0, 40, 33}, .border = border_mode::replicate, .threads = 1};
+    ASSERT_LT(cuda::large_shape_of(filters::windows_of({shape}, options), 3, 2300).chunk_bands, 1200);
+    placed image(shape, 0, 0), mean(test::packed(dtype::f64, 2300, 5, 1), 0, 0), count = mean;
+    fill(image.view(), pattern::random, 7);
+    const any_view means = upload(mean), counts = upload(count);
+    cuda::box_filter({upload(image)}, {means, counts}, stream(), options);
+    box_filter({image.view()}, {mean.view(), count.view()}, options);
+    expect_fetched(mean, means, "mean");
+    expect_fetched(count, counts, "count");
+}
+
+/// Rows of the whole, in memory of the device or of the host.
+TEST_F(real_windows_test, parts_of_large_windows_have_the_bits_of_the_whole) {
+    constexpr std::int64_t rows = 150, cols = 900, above = 40, below = 20;
+    const view_shape shape = test::packed(dtype::f32, rows, cols, 1), real = test::packed(dtype::f64, rows, cols, 1);
+    const filter_options options{.window = window_extents{above, below, 600, 550}, .nan = nan_mode::omit};
+    ASSERT_FALSE(cuda::real_supports(filters::windows_of({shape}, options), true));
+    test::host_image image = test::random_image(shape, 3), whole(real), strips(real);
+    test::device_images device(stream());
+    const any_view from = device.upload(image.view()), all = device.upload(whole.view());
+    cuda::local_statistics({from}, {.variance = all}, stream(), options);
+    cuda::copy(all, whole.view(), stream());
+    cuda::local_statistics({image.view()}, {.variance = strips.view()}, stream(), options);
+    EXPECT_TRUE(whole.bytes == strips.bytes);
+    for (const row_range part : {row_range{0, 61}, {61, 62}, {62, rows}}) {
+        const std::int64_t first = std::max<std::int64_t>(part.first - above, 0),
+                           end = std::min(part.end + below, rows);
+        any_view pixels = from;
+        pixels.data = static_cast<std::byte*>(from.data) + first * from.shape.row_stride;
+        pixels.shape.rows = end - first;
+        test::host_image got(test::packed(dtype::f64, part.end - part.first, cols, 1));
+        const any_view result = device.upload(got.view());
+        cuda::local_statistics({.image = pixels, .at = {first, 0}, .whole = {rows, cols}, .results = part},
+                               {.variance = result}, stream(), options);
+        cuda::copy(result, got.view(), stream());
+        EXPECT_EQ(std::memcmp(got.bytes.data(), whole.bytes.data() + part.first * real.row_stride, got.bytes.size()), 0)
+            << part.first;
+    }
 }
 
 /// Several bands, whose cores are made of prepared segments, and blocks of several warps.
