@@ -417,32 +417,32 @@ TEST_F(device_row_stream, may_be_without_end) {
         }
 }
 
-/// Windows that repeat the image are of tables, which have results for all of a part: in pieces as high as a window
-/// reaches upwards.
-TEST_F(device_row_stream, gives_windows_of_tables_in_pieces_of_some_height) {
-    if (!contains(cuda_type_pairs{}, type_pair{dtype::u8, dtype::u32})) GTEST_SKIP() << "needs tables of 8u";
-    const filter_options options{.window = window_radius(3, 70), .border = border_mode::reflect, .threads = 1};
-    host_image image = test::random_image(packed(dtype::u8, 40, 20, 1), 6), expected(image.shape), got(image.shape);
-    box_filter({image.view()}, {expected.view()}, options);
-    device_images memory(stream());
-    const any_view result = memory.upload(got.view());
-    cuda::workspace workspace(0, stream());
-    cuda::row_stream rows({dtype::u8, 20}, options, 40, stream());
-    rows.push(image.view());
-    rows.finish();
-    while (rows.ready() > 0) {
-        const std::int64_t n = std::min<std::int64_t>(rows.ready(), 4), first = rows.dropped();
-        cuda::box_filter_async(rows.next(n), {rows_of(result, first, first + n)}, workspace, stream(), options);
-        rows.drop(n);
-    }
-    cuda::copy(result, got.view(), stream());
-    EXPECT_EQ(got.bytes, expected.bytes);
-
-    cuda::row_stream again({dtype::u8, 20}, options, 40, stream());
-    again.push(image.view());
-    again.drop(1);
-    EXPECT_THROW(cuda::box_filter_async(again.next(2), {rows_of(result, 1, 3)}, workspace, stream(), options),
-                 unsupported);
+/// Sums of windows that repeat the image go through memory.
+TEST_F(device_row_stream, has_the_bits_of_the_whole_in_large_windows) {
+    for (const dtype type : {dtype::u8, dtype::f32, dtype::f64})
+        for (const border_mode border : {border_mode::reflect, border_mode::replicate}) {
+            const filter_options options{.window = window_radius(9, 70), .border = border, .threads = 1};
+            picture p{test::random_image(packed(type, 90, 20, 1), 6), {}, {}};
+            std::mt19937 numbers(3);
+            roughen(p.image, numbers);
+            host_results expected = whole_of(p, options);
+            device_images memory(stream());
+            host_results got(p.image.shape);
+            const results there = got.upload(memory);
+            cuda::workspace workspace(0, stream());
+            cuda::row_stream rows(p.format(), options, 9, stream());
+            while (rows.received() < 90 || rows.ready() > 0) {
+                const std::int64_t n = std::min(rows.room(), 90 - rows.received()), first = rows.received();
+                if (n > 0) rows.push(rows_of(any_view(p.image.view()), first, first + n));
+                if (rows.received() == 90) rows.finish();
+                if (rows.ready() == 0) continue;
+                const std::int64_t m = 1 + static_cast<std::int64_t>(numbers() % 7) % rows.ready(), at = rows.dropped();
+                filter(rows, m, there.rows(at, at + m), options, workspace);
+                rows.drop(m);
+            }
+            got.fetch(there, stream());
+            expect_equal(expected, got, std::string(name_of(type)) + " " + std::string(name_of(border)));
+        }
 }
 
 TEST_F(device_row_stream, goes_on_on_another_stream) {
