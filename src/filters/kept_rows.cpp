@@ -157,7 +157,7 @@ filter_inputs kept_rows::shapes(std::int64_t rows, std::int64_t at, std::int64_t
     inputs.results = {first, first + n};
     const_any_view* const views[] = {&inputs.image, &inputs.mask, &inputs.weights};
     for (std::size_t i = 0; i < planes_.size(); ++i)
-        if (planes_[i].exists()) views[i]->shape = planes_[i].rows(nullptr, 0, rows).shape;
+        if (planes_[i].exists()) views[i]->shape = planes_[i].shape(rows);
     return inputs;
 }
 

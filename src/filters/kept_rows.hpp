@@ -63,7 +63,8 @@ class kept_rows {
         const std::int64_t base = full ? first : base_;
         const const_any_view* const given[] = {&rows, &mask, &weights};
         for (std::size_t i = 0; i < planes_.size(); ++i)
-            if (planes_[i].exists()) copy(*given[i], planes_[i].rows(memory, received_ - base, n));
+            if (planes_[i].exists())
+                copy(*given[i], any_view{planes_[i].row(memory, received_ - base), planes_[i].shape(n)});
         base_ = base;
         received_ += n;
     }
@@ -103,9 +104,7 @@ class kept_rows {
         std::byte* row(void* memory, std::int64_t r) const noexcept {
             return static_cast<std::byte*>(memory) + offset + r * row_stride;
         }
-        any_view rows(void* memory, std::int64_t first, std::int64_t n) const noexcept {
-            return {row(memory, first), {type, 1, n, cols, channels, row_stride, 0}};
-        }
+        view_shape shape(std::int64_t n) const noexcept { return {type, 1, n, cols, channels, row_stride, 0}; }
     };
 
     std::int64_t first_kept() const noexcept;

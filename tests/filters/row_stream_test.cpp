@@ -115,6 +115,31 @@ TYPED_TEST(row_streams, have_the_bits_of_the_whole) {
             }
 }
 
+/// All of it is kept then, and windows see it several times.
+TEST(row_stream, of_fewer_rows_than_a_window) {
+    for (std::int64_t rows = 1; rows <= 7; ++rows)
+        for (const window& w : {window(9), window(window_extents{.above = 15}), window(window_extents{.below = 15}),
+                                window(window_radius(20, 1))})
+            for (const border_mode border : {border_mode::shrink, border_mode::reflect, border_mode::replicate,
+                                             border_mode::constant, border_mode::mirror}) {
+                SCOPED_TRACE(std::to_string(rows) + " " + std::to_string(w.above) + " " + std::to_string(w.below) +
+                             " " + std::string(name_of(border)));
+                picture<std::uint8_t> image(1, rows, 9, 1), mean(1, rows, 9, 1), streamed(1, rows, 9, 1, 1);
+                oracle::fill_random(image, static_cast<unsigned>(rows));
+                const filter_options options{.window = w, .border = border, .threads = 1};
+                box_filter({image.view()}, {mean.view()}, options);
+                stream_through(
+                    image, options,
+                    [&](const filter_inputs& in, std::int64_t first, std::int64_t end) {
+                        box_filter(in, {rows_of(streamed.view(), first, end)}, options);
+                    },
+                    static_cast<unsigned>(rows));
+                if (testing::Test::HasFatalFailure()) return;
+                ASSERT_EQ(oracle::first_difference(streamed.view(), [&](auto... at) { return mean.view()(at...); }),
+                          "");
+            }
+}
+
 /// Random pixels, some of them NaN or `nodata`, beside random maps; NaN and nodata also under masks.
 TYPED_TEST(row_streams, keep_masks_and_weights_beside_the_pixels) {
     using T = TypeParam;

@@ -38,8 +38,7 @@ namespace cuda {
 /// 512. Chunks of floats are multiples of period().
 ///
 /// - What row_stream says of rows, masks, weights, borders and results holds here. Results have the bits of the whole
-///   image on a device, those of integers without weights on the CPU too; not where windows are of tables and pixels
-///   floating (cuda/filters.hpp).
+///   image on a device, those of integers without weights on the CPU too.
 /// - A stream of rows belongs to the device and the CUDA stream that it was made on. What it copies is enqueued there,
 ///   and filters that read next() are too, or are ordered with it by the caller. follow() takes it to another one.
 /// - Rows come from host or device memory. push() does not wait for page-locked and device memory, whose rows must stay

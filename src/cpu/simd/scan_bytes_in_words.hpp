@@ -200,8 +200,9 @@ void scan_bytes_in_words(const tile& t) {
         if (whole) {
             scan.begin(i);
             const std::int64_t beside = below.columns_beside(rows.image, i) + columns;
-            const auto take_below = [&](std::int64_t column)
-                                        __attribute__((always_inline)) { below.take(rows.image, column); };
+            const auto take_below = [&](std::int64_t column) __attribute__((always_inline)) {
+                below.take(rows.image, column);
+            };
             i = scan.steps(i, beside < t.elements ? beside : t.elements, rows_per_pass * t.image_stride, take_below);
         }
         below.finish();

@@ -88,8 +88,8 @@ BOXSUM_INLINE void fetch_pixels(const tile& t, const element_bytes& bytes, std::
             prefetch_far(at(t.image, (row + q) * t.image_stride + ahead + k));
 }
 
-/// Takes the columns from `from` to `end` of what the four rows from `row` on start with (starts_below), whose lanes are
-/// kept in memory from one stage to the next.
+/// Takes the columns from `from` to `end` of what the four rows from `row` on start with (starts_below), whose lanes
+/// are kept in memory from one stage to the next.
 using start_function = void (*)(const tile& t, std::int64_t row, std::int64_t from, std::int64_t end,
                                 std::byte (&lanes)[rows_per_pass][vector_bytes]);
 template <typename Adder>

@@ -78,7 +78,7 @@ struct pixel_adder {
         }
     }
 
-private:
+  private:
     /// sums + a vector of pixels, in whichever lanes.
     BOXSUM_INLINE static vec<Sum> add_pixels(vec<Sum> sums, const In* p) {
 #if defined(BOXSUM_BYTE_DOT)
@@ -152,8 +152,8 @@ struct left_sums {
     }
 };
 
-/// What the four rows below those that a kernel scans start with, right of an origin (tile::left_elements). The kernel's
-/// loop adds up their pixels: memory is read all the time then, and nothing is read from there twice.
+/// What the four rows below those that a kernel scans start with, right of an origin (tile::left_elements). The
+/// kernel's loop adds up their pixels: memory is read all the time then, and nothing is read from there twice.
 template <typename Adder>
 struct starts_below {
     using input = typename Adder::input;

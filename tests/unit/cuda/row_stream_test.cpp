@@ -417,6 +417,34 @@ TEST_F(device_row_stream, may_be_without_end) {
         }
 }
 
+/// Sums of windows that repeat the image go through memory.
+TEST_F(device_row_stream, has_the_bits_of_the_whole_in_large_windows) {
+    for (const dtype type : {dtype::u8, dtype::f32, dtype::f64})
+        for (const border_mode border : {border_mode::reflect, border_mode::replicate}) {
+            const filter_options options{.window = window_radius(9, 70), .border = border, .threads = 1};
+            picture p{test::random_image(packed(type, 90, 20, 1), 6), {}, {}};
+            std::mt19937 numbers(3);
+            roughen(p.image, numbers);
+            host_results expected = whole_of(p, options);
+            device_images memory(stream());
+            host_results got(p.image.shape);
+            const results there = got.upload(memory);
+            cuda::workspace workspace(0, stream());
+            cuda::row_stream rows(p.format(), options, 9, stream());
+            while (rows.received() < 90 || rows.ready() > 0) {
+                const std::int64_t n = std::min(rows.room(), 90 - rows.received()), first = rows.received();
+                if (n > 0) rows.push(rows_of(any_view(p.image.view()), first, first + n));
+                if (rows.received() == 90) rows.finish();
+                if (rows.ready() == 0) continue;
+                const std::int64_t m = 1 + static_cast<std::int64_t>(numbers() % 7) % rows.ready(), at = rows.dropped();
+                filter(rows, m, there.rows(at, at + m), options, workspace);
+                rows.drop(m);
+            }
+            got.fetch(there, stream());
+            expect_equal(expected, got, std::string(name_of(type)) + " " + std::string(name_of(border)));
+        }
+}
+
 TEST_F(device_row_stream, goes_on_on_another_stream) {
     cuda::stream other;
     const filter_options options{.window = 3, .threads = 1};
