@@ -183,6 +183,20 @@ def histogram(name, build):
             f"| here, 32 bins, ms | {'<br>'.join(ours) or NOT_MEASURED} |\n")
 
 
+def recursive_gaussian(build):
+    """The exhibit that is no table and in no registry: its file's head comment and ours."""
+    path = ROOT / "src" / "cuda" / "zoo" / "recursive_gaussian.cu"
+    ours = []
+    for found in sorted(ROOT.glob("results/*/bench-sat.json")):
+        record = json.loads(found.read_text(encoding="utf-8"))
+        rows_of = [row for row in record["rows"] if row["section"] == "recursive" and "x" in row]
+        for kind in dict.fromkeys(row["type"] for row in rows_of):
+            ours.append(f"{record['device']}, {kind}: " + ", ".join(f"{row['n'] // 1024}K^2 {cell(row['x'])}" for row in rows_of
+                                                                    if row["type"] == kind))
+    return (f"[{path.relative_to(ROOT)}](../{path.relative_to(ROOT)})\n\n" + head_comment(path) + "| | |\n|---|---|\n"
+            f"| the paper's figures | {NOT_PRINTED} |\n| here, sigma 5, time over a copy | {'<br>'.join(ours) or NOT_MEASURED} |\n")
+
+
 def pairs(build):
     """The type pairs that the CPU's algorithm has, which are all."""
     listed = subprocess.run([build / "bin" / "boxsum", "algorithms", "--operation", "sat", "--json"],
@@ -191,7 +205,7 @@ def pairs(build):
 
 
 def part(source, build):
-    makers = {"pairs": pairs, "table": table}
+    makers = {"pairs": pairs, "recursive-gaussian": recursive_gaussian, "table": table}
     if source.startswith("histogram "):
         return histogram(source.removeprefix("histogram "), build)
     return makers[source](build) if source in makers else exhibit(source, build)

@@ -137,6 +137,67 @@ def marks(part):
                    for path, record in records("bench-sat.json")) or NOT_MEASURED
 
 
+FORMS_MARK = 1.05  # times the plain table's time, at most
+
+
+def forms():
+    """Tables with an origin or an offset beside the plain ones of the same race."""
+    text = ""
+    for path, record in records("bench-sat.json"):
+        lines = [[row["types"], f"{row['n']}^2", row["form"], row["algorithm"], figure(row["us"], 1),
+                  "" if row["form"] == "plain" else
+                  f"{row['over_plain']:.3f} (<= {FORMS_MARK:.2f}: {'yes' if row['over_plain'] <= FORMS_MARK else 'no'})"]
+                 for row in record["rows"] if row["section"] == "forms"]
+        if lines:
+            text += source(path, record) + table(["types", "size", "form", "by", "us", "over plain"],
+                                                 ["---", "---", "---", "---", "--:", "---"], lines) + "\n"
+    return text or NOT_MEASURED
+
+
+# Convolution of 8192 x 8192 floats: a multiprocessor multiplies and adds 128 times a clock, and an H200 and an H100 have 132 of them
+# at a base clock of 1.755 GHz.
+CONVOLVE_FLOOR_US = 8192**2 / (132 * 128 * 1755)  # a weight: 2.26
+COPY_MARK = 1.15   # times a copy, 3 x 3 and 5 x 5
+FLOOR_MARK = 1.3   # times the floor or the copy, whichever is longer, beyond
+
+
+def convolve():
+    """`systolic` over a copy and over the rate of multiplications, beside others."""
+    text = ""
+    for path, record in records("bench-sat.json"):
+        rows = [row for row in record["rows"] if row["section"] == "convolve" and "us" in row and row["n"] == 8192]
+        times = {(row["algorithm"].split()[0], row["side"]): row["us"] for row in rows}
+        copies = {row["side"]: row["copy_us"] for row in rows if row["algorithm"] == "systolic"}
+        others = [name for name in dict.fromkeys(name for name, _ in times) if name != "systolic"]
+        lines, over_marks, behind, ahead = [], [], [], []
+        for side, copy in copies.items():
+            ours, floor = times["systolic", side], side * side * CONVOLVE_FLOOR_US
+            bound, mark = (copy, COPY_MARK) if side in (3, 5) else (max(copy, floor), FLOOR_MARK)
+            over = ours / bound
+            lines.append([f"{side} x {side}", figure(ours, 0), figure(copy, 0), figure(floor, 0), figure(ours / copy, 2),
+                          f"{over:.3f} (<= {mark:.2f}: {'yes' if over <= mark else 'no'})",
+                          *(figure(times.get((name, side)), 0) for name in others)])
+            if over > mark:
+                over_marks.append(over / mark)
+            for name in others:
+                theirs = times.get((name, side))
+                if theirs and theirs < ours:
+                    (ahead if name == "cuFFT" else behind).append((name, side, ours / theirs))
+        if not lines:
+            continue
+        text += source(path, record) + table(["kernel", "systolic us", "copy us", "floor us", "over the copy", "over what bounds it",
+                                              *(f"{name} us" for name in others)],
+                                             ["---", "--:", "--:", "--:", "--:", "---", *["--:"] * len(others)], lines) + "\n"
+        if over_marks:
+            text += (f"{len(over_marks)} of {len(lines)} kernels are over their mark, by {min(over_marks):.3f} to "
+                     f"{max(over_marks):.2f} times. ")
+        before = [side for side in copies if times.get(("cuFFT", side), 0) > times["systolic", side]]
+        if before:
+            text += f"`systolic` is before an FFT (cuFFT) up to {max(before)} x {max(before)}. "
+        text += "".join(f"{name} is {x:.2f} times as fast at {side} x {side}. " for name, side, x in ahead + behind).rstrip() + "\n\n"
+    return text or NOT_MEASURED
+
+
 def peers():
     """Others' tables beside ours, of 32f32f or, where they have none, of 8u32u, over the copy or the streaming kernel of the
     same run."""
@@ -447,7 +508,7 @@ def earlier(rows):
 
 def part(what, build):
     """For update_docs: `cpu targets`, `cpu avx2`, `cpu callers`, `cpu filters`, `cpu forms`, `cpu histograms`,
-    `filters`, `windows`, `marks size`, `marks other`, `peers`, `profile`, `python cpu`, `python gpu`, `readme`, `tasks` or `tensors`."""
+    `convolve`, `filters`, `forms`, `windows`, `marks size`, `marks other`, `peers`, `profile`, `python cpu`, `python gpu`, `readme`, `tasks` or `tensors`."""
     word, *rest = what.split()
-    return {"cpu": cpu, "filters": filters, "windows": windows, "marks": marks, "peers": peers, "profile": profile,
+    return {"cpu": cpu, "convolve": convolve, "filters": filters, "forms": forms, "windows": windows, "marks": marks, "peers": peers, "profile": profile,
             "python": python, "readme": readme, "tasks": tasks, "tensors": tensors}[word](*rest)

@@ -1,7 +1,7 @@
 // Tables on the GPU beside a copy of the same bytes, and beside other implementations. Prints one JSON object a line;
 // scripts/bench_gpu collects them.
 //
-//     gpu_sat_bench [section...]      sections: table small host layouts carries special algorithms boxes peers
+//     gpu_sat_bench [section...]      sections: table small host layouts forms carries special algorithms boxes peers
 //     filters windows convolve shadows recursive; none: all
 //
 // Inputs are random and rotate through more memory than the second-level cache holds, so that every launch reads from
@@ -28,12 +28,22 @@ struct section {
     void (*run)(cuda::stream_ref);
 };
 
-constexpr section sections[] = {
-    {"table", table_section},         {"small", small_section},           {"host", host_section},
-    {"layouts", layouts_section},     {"carries", carries_section},       {"special", special_section},
-    {"boxes", boxes_section},         {"peers", peers_section},           {"filters", filters_section},
-    {"windows", windows_section},     {"convolve", convolve_section},     {"shadows", shadows_section},
-    {"recursive", recursive_section}, {"algorithms", algorithms_section}, {"window-peers", window_peers_section}};
+constexpr section sections[] = {{"table", table_section},
+                                {"small", small_section},
+                                {"host", host_section},
+                                {"layouts", layouts_section},
+                                {"forms", forms_section},
+                                {"carries", carries_section},
+                                {"special", special_section},
+                                {"boxes", boxes_section},
+                                {"peers", peers_section},
+                                {"filters", filters_section},
+                                {"windows", windows_section},
+                                {"convolve", convolve_section},
+                                {"shadows", shadows_section},
+                                {"recursive", recursive_section},
+                                {"algorithms", algorithms_section},
+                                {"window-peers", window_peers_section}};
 
 int run(int count, char** names) {
     cuda::set_device(cli::device_from_text("cuda"));

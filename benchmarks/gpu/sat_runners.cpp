@@ -19,9 +19,9 @@ sat_options options_for(std::string_view algorithm) {
 }
 
 /// Of launch number i.
-sat_outputs outputs_of(const buffer_sets& sets, table_layout layout, int i) {
-    sat_outputs out{{sets.table(i), layout}};
-    if (sets.has_squares()) out.squares = {sets.squares(i), layout};
+sat_outputs outputs_of(const buffer_sets& sets, const table_form& form, int i) {
+    sat_outputs out{{sets.table(i), form}};
+    if (sets.has_squares()) out.squares = {sets.squares(i), form};
     return out;
 }
 
@@ -35,15 +35,15 @@ std::vector<double> times_of(const std::vector<runner>& runners, int launches, b
     return medians;
 }
 
-planned_table::planned_table(const buffer_sets& sets, table_layout layout, std::string_view algorithm,
+planned_table::planned_table(const buffer_sets& sets, const table_form& form, std::string_view algorithm,
                              cuda::stream_ref stream)
     : sets_(sets),
-      layout_(layout),
-      plan_({sets.image(0)}, outputs_of(sets, layout, 0), options_for(algorithm)),
+      form_(form),
+      plan_({sets.image(0)}, outputs_of(sets, form, 0), options_for(algorithm)),
       workspace_(plan_.workspace_bytes(), stream) {}
 
 void planned_table::run(int i, cuda::stream_ref stream) const {
-    plan_.run_async({sets_.image(i)}, outputs_of(sets_, layout_, i), workspace_, stream);
+    plan_.run_async({sets_.image(i)}, outputs_of(sets_, form_, i), workspace_, stream);
 }
 
 runner planned_table::as_runner() const {
@@ -52,17 +52,17 @@ runner planned_table::as_runner() const {
 
 std::string planned_table::verdict(cuda::stream_ref stream) const {
     run(0, stream);
-    const std::string sums = verdict_on(sets_.image(0), sets_.table(0), layout_, stream);
+    const std::string sums = verdict_on(sets_.image(0), sets_.table(0), form_, stream);
     if (sums != "equal" || !sets_.has_squares()) return sums;
-    return verdict_on(sets_.image(0), sets_.squares(0), layout_, stream, true);
+    return verdict_on(sets_.image(0), sets_.squares(0), form_, stream, true);
 }
 
-std::string verdict_on(const const_any_view& image, const const_any_view& table, table_layout layout,
+std::string verdict_on(const const_any_view& image, const const_any_view& table, const table_form& form,
                        cuda::stream_ref stream, bool squares) {
     const view_shape& s = image.shape;
     test::device_oracle oracle(s.planes * s.rows * s.cols * s.channels, stream);
     oracle.sum(image, squares, stream);
-    oracle.compare(table, layout, stream);
+    oracle.compare(table, form, stream);
     const std::string wrong = oracle.result(stream);
     return wrong.empty() ? "equal" : "WRONG: " + wrong;
 }

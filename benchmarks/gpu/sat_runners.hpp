@@ -26,7 +26,7 @@ std::vector<double> times_of(const std::vector<runner>& runners, int launches, b
 /// A plan with its workspace for the buffers of several sets, which outlive it. With squares where these have some.
 class planned_table {
   public:
-    planned_table(const buffer_sets& sets, table_layout layout, std::string_view algorithm, cuda::stream_ref stream);
+    planned_table(const buffer_sets& sets, const table_form& form, std::string_view algorithm, cuda::stream_ref stream);
 
     /// Of launch number i.
     void run(int i, cuda::stream_ref stream) const;
@@ -34,7 +34,7 @@ class planned_table {
     runner as_runner() const;
 
     const buffer_sets& sets() const { return sets_; }
-    table_layout layout() const { return layout_; }
+    const table_form& form() const { return form_; }
     const cuda::sat_plan& plan() const { return plan_; }
 
     /// Once more on the buffers of the first set, all of whose tables are compared.
@@ -42,14 +42,14 @@ class planned_table {
 
   private:
     const buffer_sets& sets_;
-    table_layout layout_;
+    table_form form_;
     cuda::sat_plan plan_;
     mutable cuda::workspace workspace_;  ///< of the stream that it was made with
 };
 
 /// "equal", or where a table first differs from sums in 64-bit integers. Images hold integers (see buffer_sets), so
 /// that every sum is exact.
-std::string verdict_on(const const_any_view& image, const const_any_view& table, table_layout layout,
+std::string verdict_on(const const_any_view& image, const const_any_view& table, const table_form& form,
                        cuda::stream_ref stream, bool squares = false);
 
 /// Kernels that read the images once and write the tables once, squares too, and nothing else. They hold a reference to

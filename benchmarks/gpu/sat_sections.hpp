@@ -18,6 +18,9 @@ void host_section(cuda::stream_ref stream);
 /// Other layouts beside the inclusive one, prime extents beside the next multiple of a tile.
 void layouts_section(cuda::stream_ref stream);
 
+/// Tables with an origin or an offset beside the plain one.
+void forms_section(cuda::stream_ref stream);
+
 /// Parts of larger tables, seeded with what is around them, beside the same tables by themselves.
 void carries_section(cuda::stream_ref stream);
 

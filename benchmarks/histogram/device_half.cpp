@@ -73,24 +73,31 @@ class device_case {
     void add_transfers() {
         const auto bytes_up = static_cast<std::size_t>(c_.rows * c_.cols);
         const int images = static_cast<int>(std::clamp<std::size_t>((std::size_t{1} << 22) / bytes_up, 1, 16));
-        for (const bool up : {true, false}) {
-            candidate copy{row(up ? "upload" : "download")};
+        struct transfer {
+            const char* what;
+            bool up, of_image;
+        };
+        constexpr transfer transfers[] = {
+            {"upload", true, true}, {"download", false, false}, {"upload-tensor", true, false}};
+        for (const transfer& t : transfers) {
+            candidate copy{row(t.what)};
             copy.row.launched = "stream";
             try {
-                const std::size_t bytes = up ? bytes_up : frames_.tensor_bytes();
+                const std::size_t bytes = t.of_image ? bytes_up : frames_.tensor_bytes();
                 const auto host = std::make_shared<cuda::pinned_buffer>(bytes);
-                const auto device =
-                    up ? std::make_shared<cuda::device_buffer>(bytes, stream_) : std::shared_ptr<cuda::device_buffer>();
-                const int copies = up ? images : 1;
-                copy.timed = contestant{
-                    up ? "upload" : "download",
-                    [this, host, device, bytes, copies, up] {
-                        for (int i = 0; i < copies; ++i)
-                            BOXSUM_CUDA_TRY(cudaMemcpyAsync(
-                                up ? device->data() : host->data(), up ? host->data() : frames_.tensor(0).entries.data,
-                                bytes, up ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, stream_.get()));
-                    },
-                    copies};
+                const auto image = t.of_image ? std::make_shared<cuda::device_buffer>(bytes, stream_)
+                                              : std::shared_ptr<cuda::device_buffer>();
+                const int copies = t.of_image ? images : 1;
+                copy.timed =
+                    contestant{t.what,
+                               [this, host, image, bytes, copies, up = t.up] {
+                                   void* const device = image ? image->data() : frames_.tensor(0).entries.data;
+                                   for (int i = 0; i < copies; ++i)
+                                       BOXSUM_CUDA_TRY(cudaMemcpyAsync(
+                                           up ? device : host->data(), up ? host->data() : device, bytes,
+                                           up ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, stream_.get()));
+                               },
+                               copies};
                 copy.timed->run();  // touches the memory
                 cuda::stream_ref(stream_).synchronize();
             } catch (...) {

@@ -14,7 +14,7 @@ view_shape packed(dtype type, std::int64_t rows, std::int64_t cols, std::int64_t
 }
 
 buffer_sets::buffer_sets(const view_shape& image, const view_shape& table, const std::optional<view_shape>& squares,
-                         cuda::stream_ref stream)
+                         cuda::stream_ref stream, std::int64_t level)
     : image_(image), table_(table), squares_(squares) {
     const std::size_t bytes =
         cuda::span_bytes(image) + cuda::span_bytes(table) + (squares ? cuda::span_bytes(*squares) : 0);
@@ -27,7 +27,8 @@ buffer_sets::buffer_sets(const view_shape& image, const view_shape& table, const
         memory_.push_back({cuda::device_buffer(cuda::span_bytes(image), stream),
                            cuda::device_buffer(cuda::span_bytes(table), stream),
                            cuda::device_buffer(squares ? cuda::span_bytes(*squares) : 0, stream)});
-        test::fill_exact({memory_.back().image.data(), image}, 255, i + 1, stream, one_in);
+        test::fill_exact({memory_.back().image.data(), image}, 255, i + 1, stream, one_in,
+                         image.type == dtype::u8 ? 0 : level);
     }
 }
 

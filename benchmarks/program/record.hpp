@@ -80,9 +80,9 @@ struct micro_row {
 /// Integral histograms: a tensor, a part of its computation, its way to the host, or many of them.
 struct histogram_row {
     /// "tensor" (one, again and again), "memset" (as many bytes), "part" (the kernels of one name), "upload" (the
-    /// image), "download" (the tensor), "frames" (tensors of a stream of images, to the host; "frames-breadth-first":
-    /// by the streams of the paper's Algorithm 6), "answers" (of a stream of images whose tensors stay), "tasks-kept"
-    /// and "tasks-host" (one image, bins as tasks).
+    /// image), "download" (the tensor), "upload-tensor" (as if it had been initialised on the host), "frames" (tensors
+    /// of a stream of images, to the host; "frames-breadth-first": by the streams of the paper's Algorithm 6),
+    /// "answers" (of a stream of images whose tensors stay), "tasks-kept" and "tasks-host" (one image, bins as tasks).
     std::string what;
     std::string backend;  ///< "cpu", "cuda"
     std::int64_t rows = 0, cols = 0, bins = 0;

@@ -17,31 +17,52 @@ from boxsum import _core
 from boxsum._arrays import adapt, count_widening, is_on_device, plain_of_negative
 from boxsum.errors import InvalidArgument, OutOfMemory, Unsupported
 
+
 def is_tensor(array: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(array, torch.Tensor)
 
 
-def describe(array: Any, name: str) -> Any:
-    """(array, address, shape, strides, their unit in bytes, dtype or its name, device, stream, what makes an array of its
-    library of one of the array's); None where an array is not in the memory of a GPU.
-    """
+def is_cupy(array: Any) -> bool:
     cupy = sys.modules.get("cupy")
-    if cupy is not None and isinstance(array, cupy.ndarray):
-        memory = array.data
-        device = memory.device_id
-        stream = cupy.cuda.get_current_stream(device).ptr
-        return array, memory.ptr, array.shape, array.strides, 1, array.dtype, device, stream, None
-    if is_tensor(array):
-        return _describe_tensor(array, name) if array.device.type == "cuda" else None
+    return cupy is not None and isinstance(array, cupy.ndarray)
+
+
+def carried(array: Any, name: str) -> Any:
+    """(an array of PyTorch's or CuPy's on the memory of another library's, what makes one of that library of one of
+    theirs); None where an array is not in the memory of a GPU.
+    """
     if not is_on_device(array):
         return None
-    carried = _carrier(name).from_dlpack(array)
     wrap = array.__array_namespace__().from_dlpack if hasattr(array, "__array_namespace__") else None
-    return (*describe(carried, name)[:-1], wrap)
+    return _carrier(name).from_dlpack(array), wrap
 
 
-def _describe_tensor(tensor: Any, name: str) -> Any:
+def own(array: Any, name: str) -> Any:
+    """An array of a GPU's memory as one of PyTorch's or CuPy's."""
+    if is_cupy(array):
+        return array
+    return _plain_tensor(array, name) if is_tensor(array) else own(carried(array, name)[0], name)
+
+
+def describe(tensor: Any, name: str) -> Any:
+    """(tensor, address, shape, strides, their unit in bytes, name of its dtype, device, stream); None where a tensor is
+    not in the memory of a GPU.
+    """
+    if tensor.device.type != "cuda":
+        return None
+    torch = sys.modules["torch"]
+    tensor = _plain_tensor(tensor, name)
+    device, kind = tensor.get_device(), tensor.dtype
+    name_of_kind = _torch_names.get(kind)
+    if name_of_kind is None:
+        name_of_kind = _torch_names[kind] = str(kind).rpartition(".")[2]
+    unit, stream = tensor.element_size(), _stream_of(torch, device)
+    return tensor, tensor.data_ptr(), tensor.shape, tensor.stride(), unit, name_of_kind, device, stream
+
+
+def _plain_tensor(tensor: Any, name: str) -> Any:
+    """One that has memory of its own numbers, of a type that others have, too."""
     torch = sys.modules["torch"]
     if tensor.layout != torch.strided:
         raise Unsupported(f"{name}: its layout is {tensor.layout}, must be torch.strided")
@@ -54,22 +75,7 @@ def _describe_tensor(tensor: Any, name: str) -> Any:
     if tensor.dtype == torch.bfloat16:
         count_widening(name, tensor.dtype)
         tensor = tensor.float()
-    device, kind = tensor.get_device(), tensor.dtype
-    name_of_kind = _torch_names.get(kind)
-    if name_of_kind is None:
-        name_of_kind = _torch_names[kind] = str(kind).rpartition(".")[2]
-    unit = tensor.element_size()
-    return (
-        tensor,
-        tensor.data_ptr(),
-        tensor.shape,
-        tensor.stride(),
-        unit,
-        name_of_kind,
-        device,
-        _stream_of(torch, device),
-        None,
-    )
+    return tensor
 
 
 _torch_names: dict[Any, str] = {}
@@ -113,8 +119,8 @@ def empty_at(like: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None,
     return array, array.data_ptr() if is_tensor(array) else array.data.ptr
 
 
-def empty(like: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: str) -> Any:
-    """A new array on the device of another one and of its library; strides in elements, None of packed ones."""
+def empty(like: Any, shape: tuple[int, ...], strides: Any, dtype: str) -> Any:
+    """A new array on the device of another one and of its library; strides in elements, None of packed tensors."""
     if is_tensor(like):
         torch = sys.modules["torch"]
         try:
@@ -124,12 +130,7 @@ def empty(like: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None, dt
         except torch.OutOfMemoryError as problem:
             raise OutOfMemory(f"out: {problem}") from None
     cupy = sys.modules["cupy"]
-    device = like.data.device_id
-    if strides is None and cupy.cuda.runtime.getDevice() == device:
-        return cupy.empty(shape, dtype)
-    with cupy.cuda.Device(device):
-        if strides is None:
-            return cupy.empty(shape, dtype)
+    with cupy.cuda.Device(like.data.device_id):
         size = cupy.dtype(dtype).itemsize
         span = (1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))) * size
         memory = cupy.cuda.alloc(span if all(shape) else size)
@@ -202,7 +203,7 @@ def boxes_on_device(table: Any, boxes: Any, format: str, swapped: bool, whole: b
         wide = numbers.astype(np.float64 if numbers.dtype.kind == "f" else np.int64)
         host = np.ascontiguousarray(in_order(wide, format, swapped, wide.dtype.kind == "f"))
         return on_device_of(table, host), host
-    found = describe(boxes, "boxes")[0]
+    found = own(boxes, "boxes")
     if is_tensor(found):
         torch = sys.modules["torch"]
         floating = found.is_floating_point()
@@ -283,7 +284,7 @@ def sat_by_halves(
 
 def int32(radius: Any) -> Any:
     """Radii as a type that maps have; negative ones count as 0."""
-    radius = describe(radius, "radius")[0]
+    radius = own(radius, "radius")
     if is_tensor(radius):
         return radius.to(sys.modules["torch"].int32)
     return radius.astype("int32")
@@ -306,5 +307,5 @@ def shares(histograms: Any) -> Any:
 
 def to_host(values: Any, name: str) -> Any:
     """As an array of NumPy's, once what makes it has run."""
-    found = describe(values, name)[0]
+    found = own(values, name)
     return found.cpu().numpy() if is_tensor(found) else sys.modules["cupy"].asnumpy(found)

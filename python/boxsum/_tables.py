@@ -401,10 +401,15 @@ def _axes_without_channels(shape: tuple[int, ...], channel_axis: int | None) -> 
     return axes
 
 
+_FIRST = (0, 0)
+
+
 def _form_of(
     layout: Layout, origin: Any, offset: Any, shape: tuple[int, ...], channel_axis: int | None
 ) -> tuple[tuple[int, int], Any, Any]:
     """Origin and offset as they are kept, and what tells `_core` of them beside the layout."""
+    if origin is _FIRST and type(offset) is float and offset == 0:
+        return origin, offset, layout
     row, col = (whole(part, "origin") for part in pair(origin, "origin", "a pair of integers, row and column"))
     if isinstance(offset, (int, float)):
         offset = real(offset, "offset")
@@ -497,7 +502,7 @@ class Table(Generic[ArrayT]):
         counts: ArrayT | None = None,
         layout: Layout | None = None,
         channel_axis: int | None = None,
-        origin: tuple[int, int] = (0, 0),
+        origin: tuple[int, int] = _FIRST,
         offset: Any = 0.0,
     ) -> None:
         """Takes tables that exist, whose layout must be said; `build` makes them of an image. Raises InvalidArgument for an
@@ -571,7 +576,7 @@ class Table(Generic[ArrayT]):
         dtype: DType | None = None,
         squares_dtype: DType | None = None,
         channel_axis: int | None = None,
-        origin: tuple[int, int] = (0, 0),
+        origin: tuple[int, int] = _FIRST,
         offset: Any = 0.0,
         mask: Any = None,
         weights: Any = None,

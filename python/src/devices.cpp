@@ -56,19 +56,80 @@ nb::object tuple_of(int count, const std::int64_t* values, std::int64_t unit = 1
     return tuple;
 }
 
+/// An attribute, whose name is kept by whoever asks.
+nb::object attribute(nb::handle of, PyObject* name) {
+    return stolen(PyObject_GetAttr(of.ptr(), name));
+}
+
+enum class array_library { torch, cupy, other };
+
 /// An array's library, for what is asked of it at every call.
-bool is_tensor(const strided& array) {
+array_library library_of(nb::handle array) {
     // The last type that was asked for, which nearly always is this one; kept, so that its address stays its own.
     static PyObject* last = nullptr;
-    static bool is_its = false;
-    PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(array.owner.ptr()));
-    if (type == last) return is_its;
-    static PyObject* const ask = helper("is_tensor");
-    is_its = nb::cast<bool>(nb::handle(ask)(array.owner));
+    static array_library its = array_library::other;
+    PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(array.ptr()));
+    if (type == last) return its;
+    static PyObject *const is_tensor = helper("is_tensor"), *const is_cupy = helper("is_cupy");
+    its = nb::cast<bool>(nb::handle(is_tensor)(array)) ? array_library::torch
+          : nb::cast<bool>(nb::handle(is_cupy)(array)) ? array_library::cupy
+                                                       : array_library::other;
     Py_INCREF(type);
     Py_XDECREF(last);
     last = type;
-    return is_its;
+    return its;
+}
+
+bool is_tensor(const strided& array) {
+    return library_of(array.owner) == array_library::torch;
+}
+
+std::byte* address(nb::handle number) {
+    void* const at = PyLong_AsVoidPtr(number.ptr());
+    if (at == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
+    return static_cast<std::byte*>(at);
+}
+
+/// Reads extents and strides in units of so many bytes.
+void read_axes(const nb::object& shape, const nb::object& strides, std::int64_t unit, strided& result) {
+    result.axes = static_cast<int>(nb::len(shape));
+    if (result.axes > max_axes)
+        throw invalid_argument(std::string(result.name) + ": has " + std::to_string(result.axes) + " axes, at most " +
+                               std::to_string(max_axes) + " are taken");
+    for (int i = 0; i < result.axes; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        result.extent[at] = integer_argument(nb::object(shape[i]), result.name);
+        result.stride[at] = unit * integer_argument(nb::object(strides[i]), result.name);
+        if (result.extent[at] == 0) result.empty = true;
+    }
+}
+
+/// Where an array of CuPy's lies.
+std::byte* memory_of(nb::handle cupy) {
+    static PyObject *const data = PyUnicode_InternFromString("data"), *const ptr = PyUnicode_InternFromString("ptr");
+    return address(attribute(attribute(cupy, data), ptr));
+}
+
+strided open_cupy(nb::handle array, std::string_view name) {
+    static PyObject
+        *const shape = PyUnicode_InternFromString("shape"),
+               *const strides = PyUnicode_InternFromString("strides"),
+               *const kind = PyUnicode_InternFromString("dtype"), *const data = PyUnicode_InternFromString("data"),
+               *const device = PyUnicode_InternFromString("device_id"), *const ptr = PyUnicode_InternFromString("ptr");
+    static PyObject* const current_stream =
+        nb::object(nb::module_::import_("cupy").attr("cuda").attr("get_current_stream")).release().ptr();
+    strided result;
+    result.owner = nb::borrow(array);
+    result.name = name;
+    const nb::object memory = attribute(array, data), number = attribute(memory, device);
+    result.data = address(attribute(memory, ptr));
+    result.type = element_of_kind(attribute(array, kind));
+    read_axes(attribute(array, shape), attribute(array, strides), 1, result);
+    result.writable = true;
+    const nb::object stream = attribute(nb::handle(current_stream)(number), ptr);
+    result.device =
+        device_place{static_cast<int>(integer_argument(number, name)), reinterpret_cast<CUstream_st*>(address(stream))};
+    return result;
 }
 
 /// Whether elements follow each other, at one distance, in the order of the axes, and have these extents.
@@ -103,6 +164,18 @@ nb::object new_tensor(const strided& beside, element type, int axes, const std::
     return nb::steal(PyObject_Call(make.ptr(), arguments.ptr(), of_type));
 }
 
+/// A new packed array of CuPy's beside another one.
+nb::object new_cupy_array(const strided& beside, element type, int axes, const std::int64_t* extent) {
+    static PyObject* const make = nb::object(nb::module_::import_("cupy").attr("ndarray")).release().ptr();
+    static std::array<PyObject*, static_cast<std::size_t>(element::other)> types{};
+    PyObject*& kind = types[static_cast<std::size_t>(type)];
+    if (kind == nullptr)
+        kind = nb::object(nb::module_::import_("numpy").attr("dtype")(text(name_of(type)))).release().ptr();
+    const device_turn turn(beside);
+    const nb::object shape = tuple_of(axes, extent);
+    return stolen(PyObject_CallFunctionObjArgs(make, shape.ptr(), kind, nullptr));
+}
+
 std::string place_of(const strided& array) {
     return array.device ? "on cuda:" + std::to_string(array.device->number) : "in host memory";
 }
@@ -122,11 +195,11 @@ void* allocate_block(const char* library, std::size_t bytes) {
     const nb::gil_scoped_acquire held;
     const nb::object pair = helpers().attr("block")(library, cuda::current_device(), bytes);
     nb::object memory = pair[0];
-    void* const address = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(pair[1]));
+    void* const data = address(nb::object(pair[1]));
     lent_blocks& blocks = lent();
     const std::lock_guard lock(blocks.mutex);
-    blocks.objects[address] = memory.release().ptr();
-    return address;
+    blocks.objects[data] = memory.release().ptr();
+    return data;
 }
 
 void give_back_block(void*, void* data, std::size_t, CUstream_st*) noexcept {
@@ -192,6 +265,16 @@ void drop_workspaces() {
 }
 
 std::optional<strided> open_device_array(nb::handle array, std::string_view name) {
+    const array_library its = library_of(array);
+    if (its == array_library::cupy) return open_cupy(array, name);
+    if (its == array_library::other) {
+        static PyObject* const carry = helper("carried");
+        const nb::object found = nb::handle(carry)(array, text(name));
+        if (found.is_none()) return {};
+        std::optional<strided> result = open_device_array(nb::object(found[0]), name);
+        if (const nb::object wrap = found[1]; !wrap.is_none()) result->wrap = wrap;
+        return result;
+    }
     static PyObject* const describe = helper("describe");
     const nb::object found = nb::handle(describe)(array, text(name));
     if (found.is_none()) return {};
@@ -199,24 +282,12 @@ std::optional<strided> open_device_array(nb::handle array, std::string_view name
     strided result;
     result.owner = part(0);
     result.name = name;
-    result.data = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(part(1)));
-    const nb::object shape = part(2), strides = part(3), kind = part(5);
-    const std::int64_t unit = integer_argument(part(4), name);
-    result.type = element_of_kind(kind);
-    result.axes = static_cast<int>(nb::len(shape));
-    if (result.axes > max_axes)
-        throw invalid_argument(std::string(name) + ": has " + std::to_string(result.axes) + " axes, at most " +
-                               std::to_string(max_axes) + " are taken");
-    for (int i = 0; i < result.axes; ++i) {
-        const auto at = static_cast<std::size_t>(i);
-        result.extent[at] = integer_argument(nb::object(shape[i]), name);
-        result.stride[at] = unit * integer_argument(nb::object(strides[i]), name);
-        if (result.extent[at] == 0) result.empty = true;
-    }
+    result.data = address(part(1));
+    result.type = element_of_kind(part(5));
+    read_axes(part(2), part(3), integer_argument(part(4), name), result);
     result.writable = true;
     result.device = device_place{static_cast<int>(integer_argument(part(6), name)),
-                                 reinterpret_cast<CUstream_st*>(nb::cast<std::uintptr_t>(part(7)))};
-    if (!part(8).is_none()) result.wrap = part(8);
+                                 reinterpret_cast<CUstream_st*>(address(part(7)))};
     return result;
 }
 
@@ -247,12 +318,18 @@ strided new_device_array(const strided& beside, element type, int axes, const st
         }
         result = {};
     }
-    nb::object strides = nb::none();
-    if (!packed) strides = tuple_of(axes, stride, bytes);
-    static PyObject* const empty_at = helper("empty_at");
-    const nb::object pair = nb::handle(empty_at)(beside.owner, tuple_of(axes, extent), strides, text(name_of(type)));
-    result.owner = pair[0];
-    result.data = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(nb::object(pair[1])));
+    if (packed && !is_tensor(beside)) {
+        result.owner = new_cupy_array(beside, type, axes, extent);
+        result.data = memory_of(result.owner);
+    } else {
+        nb::object strides = nb::none();
+        if (!packed) strides = tuple_of(axes, stride, bytes);
+        static PyObject* const empty_at = helper("empty_at");
+        const nb::object pair =
+            nb::handle(empty_at)(beside.owner, tuple_of(axes, extent), strides, text(name_of(type)));
+        result.owner = pair[0];
+        result.data = address(nb::object(pair[1]));
+    }
     result.name = "out";
     result.type = type;
     result.axes = axes;
@@ -306,6 +383,8 @@ device_turn::~device_turn() {
 
 device_call::device_call(const strided& array) : array_(array) {
     is_tensor_ = is_tensor(array);
+    captured_ = false;
+    if (array.device->stream == cuda::stream_ref::legacy_default()) return;  // which no graph records
     static PyObject *of_torch = nullptr, *of_cupy = nullptr;
     PyObject*& asks = is_tensor_ ? of_torch : of_cupy;
     if (asks == nullptr) asks = nb::object(helpers().attr("captures")(is_tensor_)).release().ptr();

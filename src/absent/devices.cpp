@@ -9,6 +9,7 @@
 #include <boxsum/cuda/histogram.hpp>
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/cuda/non_local_means.hpp>
+#include <boxsum/cuda/row_stream.hpp>
 #include <boxsum/cuda/sat.hpp>
 #include <boxsum/cuda/stream.hpp>
 #include <boxsum/cuda/variable_blur.hpp>
@@ -348,6 +349,61 @@ void local_contrast(const filter_inputs&, const filter_outputs&, stream_ref, con
     refuse();
 }
 void variable_box_filter(const variable_inputs&, const filter_outputs&, stream_ref, const filter_options&) {
+    refuse();
+}
+
+struct row_stream::state_of {};
+row_stream::row_stream(const row_format&, const filter_options&, std::int64_t, stream_ref, const allocator&) {
+    refuse();
+}
+row_stream::row_stream(const row_format&, const filter_options&, std::int64_t, std::span<const std::byte>, stream_ref,
+                       const allocator&) {
+    refuse();
+}
+row_stream::row_stream(row_stream&&) noexcept = default;
+row_stream& row_stream::operator=(row_stream&&) noexcept = default;
+row_stream::~row_stream() = default;
+int row_stream::device() const noexcept {
+    return -1;
+}
+stream_ref row_stream::stream() const noexcept {
+    return stream_ref::legacy_default();
+}
+void row_stream::follow(stream_ref) {
+    refuse();
+}
+void row_stream::push(const const_any_view&, const const_any_view&, const const_any_view&) {
+    refuse();
+}
+std::int64_t row_stream::room() const noexcept {
+    return 0;
+}
+void row_stream::finish() noexcept {}
+std::int64_t row_stream::received() const noexcept {
+    return 0;
+}
+std::int64_t row_stream::dropped() const noexcept {
+    return 0;
+}
+std::int64_t row_stream::ready() const noexcept {
+    return 0;
+}
+filter_inputs row_stream::next(std::int64_t) const {
+    refuse();
+}
+void row_stream::drop(std::int64_t) {
+    refuse();
+}
+filter_inputs row_stream::inner(std::int64_t) const {
+    refuse();
+}
+bool row_stream::is_inner(std::int64_t) const {
+    refuse();
+}
+std::int64_t row_stream::period() const noexcept {
+    return 1;
+}
+std::vector<std::byte> row_stream::state() const {
     refuse();
 }
 

@@ -45,7 +45,8 @@ void add_tensors(bench_record& record, const extents& e) {
         }
     }
     rows.push_back(row("upload", "cuda", e, "", e.bytes() / 4 / static_cast<double>(e.bins) / bytes_per_us_of_link));
-    rows.push_back(row("download", "cuda", e, "", e.bytes() / bytes_per_us_of_link));
+    for (const char* what : {"download", "upload-tensor"})
+        rows.push_back(row(what, "cuda", e, "", e.bytes() / bytes_per_us_of_link));
 }
 
 void add_host(bench_record& record, const extents& e) {

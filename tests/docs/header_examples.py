@@ -78,6 +78,9 @@ EXAMPLES = {
         "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<std::uint8_t> result",
     ("cuda/filters.hpp", "boxsum::cuda::box_filter_plan plan"):
         DEVICE.format("boxsum::image_view<std::uint8_t> d_blurred"),
+    ("cuda/row_stream.hpp", "boxsum::cuda::row_stream rows("):
+        "struct line_camera& camera, boxsum::const_any_view lines, boxsum::any_view results, "
+        "void (&write)(boxsum::any_view), const boxsum::filter_options& options, boxsum::cuda::stream_ref stream",
     ("cuda/guided_filter.hpp", "boxsum::cuda::guided_filter_plan plan"):
         "boxsum::const_any_view d_noisy, boxsum::const_any_view d_photo, boxsum::any_view d_smooth, "
         "boxsum::cuda::stream_ref stream",

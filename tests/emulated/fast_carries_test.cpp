@@ -214,6 +214,17 @@ TEST_F(fast_carries, parts_by_tiles_are_the_table_at_once) {
         }
 }
 
+/// Which are computed in column parts themselves, on this device from 8192 columns on.
+TEST_F(fast_carries, parts_of_wide_tables_are_the_table_at_once) {
+    const emulation::settings device{.multiprocessors = 1};
+    for (int i = 0; i < 3; ++i) {
+        expect_parts<u8, u32>("path=tiles", device, 3, 40000);
+        expect_parts<f32, f32>("path=tiles", device, 3, 40000);
+    }
+    expect_parts<u8, u32>("path=tiles", device, 70, 20000);
+    expect_parts<u8, u32, u64>("path=tiles", device, 3, 20000);
+}
+
 TEST_F(fast_carries, parts_by_one_wave_are_the_table_at_once) {
     for (int i = 0; i < 12; ++i) {
         const emulation::settings device{.seed = static_cast<std::uint64_t>(i + 1),

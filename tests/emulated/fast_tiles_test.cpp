@@ -176,6 +176,18 @@ TEST(emulated_fast_aligned, a_path_may_be_forced) {
     EXPECT_EQ(bytes("path=tiles"), cuda::tiles_workspace_bytes(g, 4, 4, 200));
 }
 
+/// Words of a row of tiles that is nearly all of a table.
+TEST(emulated_fast_aligned, words_of_wide_tables_are_those_of_column_parts) {
+    conformance_case c = tiled_case();
+    for (const std::int64_t rows : {1, 3, 64}) {
+        problem p = problem_of(c);
+        p.image.rows = p.table.rows = rows;
+        p.image.cols = p.table.cols = std::int64_t{1} << 32;
+        const double table = 4.0 * static_cast<double>(rows) * static_cast<double>(p.table.cols);
+        EXPECT_LE(static_cast<double>(sat_fast_record.workspace_bytes(p, {})), 0.07 * table) << rows;
+    }
+}
+
 /// Prepared once and run at places where other kernels are needed, twice each: the second time all is there.
 TEST(emulated_fast_aligned, a_prepared_problem_runs_wherever_memory_starts) {
     const emulation::scoped_settings device({.resident_blocks = 2, .multiprocessors = 1});

@@ -1,5 +1,6 @@
 // Kernels with one mistake each: the emulator must refuse them, and say what is wrong where.
 
+#include "cuda/device/dependent_launch.cuh"
 #include "cuda/device/lookback.cuh"
 #include "support/device_check.cuh"
 #include "support/emulation/settings.hpp"
@@ -162,6 +163,27 @@ TEST_F(emulation_refuses, writes_around_dynamic_shared_memory) {
     EXPECT_EQ(complaint([&] { write(99); }), "");
     expect_in(complaint([&] { write(100); }), {"outside its dynamic shared memory of 100 bytes"});
     expect_in(complaint([&] { write(-1); }), {"outside its dynamic shared memory of 100 bytes"});
+}
+
+__global__ void successor_kernel(unsigned waiting_block) {
+    if (blockIdx.x == waiting_block && threadIdx.x == 3) cuda::wait_for_predecessor();
+}
+
+TEST_F(emulation_refuses, a_block_that_overlaps_and_does_not_wait) {
+    const auto start = [&](unsigned blocks, bool overlaps) {
+        launch(successor_kernel, {.grid = blocks, .block = 40, .overlaps_predecessor = overlaps}, stream(), 0u);
+    };
+    EXPECT_EQ(complaint([&] { start(1, true); }), "");
+    EXPECT_EQ(complaint([&] { start(2, false); }), "");
+    expect_in(complaint([&] { start(2, true); }), {"ends without having waited"});
+}
+
+TEST_F(emulation_refuses, launches_that_overlap_where_code_does_not_wait) {
+    const auto start = [&] { launch(successor_kernel, {.overlaps_predecessor = true}, stream(), 0u); };
+    for (const emulation::settings& older : {emulation::settings{.compute_capability = 8}, {.code = 8}}) {
+        const emulation::scoped_settings device(older);
+        expect_in(complaint(start), {"code for compute capability 8"});
+    }
 }
 
 __global__ void assembly_kernel(unsigned* out) {

@@ -1,13 +1,19 @@
-// Rows pushed one after the other: every filter gives the bits of the whole image, as early as its windows allow.
+// Rows pushed one after the other: every filter gives the bits of the whole image, as early as its windows allow, in
+// memory that does not grow.
 
 #include "filters/oracle.hpp"
 
 #include <boxsum/error.hpp>
+#include <boxsum/memory.hpp>
 #include <boxsum/row_stream.hpp>
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -22,15 +28,26 @@ View rows_of(const View& v, std::int64_t first, std::int64_t end) {
     return View(v.row(first), end - first, v.cols(), v.row_stride(), v.channels());
 }
 
+/// What goes beside an image; null: nothing.
+struct samples {
+    const picture<std::uint8_t>* mask = nullptr;
+    const picture<float>* weights = nullptr;
+};
+
 /// Pushes an image in random pieces, takes results in random pieces, goes on from a state now and then.
 template <typename T, typename Filter>
-void stream_through(const picture<T>& image, const filter_options& options, Filter&& filter, unsigned seed) {
+void stream_through(const picture<T>& image, const filter_options& options, Filter&& filter, unsigned seed,
+                    const samples& beside = {}) {
     const auto& v = image.view();
     std::mt19937 numbers(seed);
     const auto below = [&](std::int64_t n) {
         return static_cast<std::int64_t>(numbers() % static_cast<std::uint32_t>(n));
     };
-    const row_format format{dtype_of<T>, v.cols(), v.channels()};
+    const row_format format{dtype_of<T>, v.cols(), v.channels(), beside.mask ? beside.mask->view().channels() : 0,
+                            beside.weights ? beside.weights->view().channels() : 0};
+    const auto some = [](const auto* map, std::int64_t first, std::int64_t n) {
+        return map == nullptr ? const_any_view{} : const_any_view(any_view(rows_of(map->view(), first, first + n)));
+    };
     const std::int64_t capacity = 1 + below(9);
     row_stream rows(format, options, capacity);
     const auto take = [&] {
@@ -45,8 +62,8 @@ void stream_through(const picture<T>& image, const filter_options& options, Filt
         std::int64_t n = std::min<std::int64_t>(v.rows() - rows.received(), rows.room());
         ASSERT_GT(n, 0);
         n = 1 + below(n);
-        const T* const from = v.row(rows.received());
-        rows.push(image_view<const T>(from, n, v.cols(), v.row_stride(), v.channels()));
+        const std::int64_t at = rows.received();
+        rows.push(some(&image, at, n), some(beside.mask, at, n), some(beside.weights, at, n));
         take();
         while (rows.room() == 0) take();
         if (below(5) == 0) rows = row_stream(format, options, capacity, rows.state());
@@ -98,6 +115,103 @@ TYPED_TEST(row_streams, have_the_bits_of_the_whole) {
             }
 }
 
+/// Random pixels, some of them NaN or `nodata`, beside random maps; NaN and nodata also under masks.
+TYPED_TEST(row_streams, keep_masks_and_weights_beside_the_pixels) {
+    using T = TypeParam;
+    std::mt19937 numbers(7);
+    for (unsigned seed = 1; seed <= 60; ++seed) {
+        const auto below = [&](std::int64_t n) {
+            return static_cast<std::int64_t>(numbers() % static_cast<std::uint32_t>(n));
+        };
+        const std::int64_t channels = 1 + below(3), rows = 30 + below(20), cols = 5 + below(30);
+        const border_mode border = std::array{border_mode::shrink, border_mode::reflect, border_mode::replicate,
+                                              border_mode::constant, border_mode::mirror}[numbers() % 5];
+        filter_options options{.window = window_extents{.above = below(10), .below = below(10), .left = 2, .right = 3},
+                               .border = border,
+                               .threads = 1};
+        picture<T> image(1, rows, cols, channels, 1);
+        oracle::fill_random(image, seed);
+        const T missing = image.view()(3, 2);
+        for (std::int64_t i = 0; i < rows * cols / 4; ++i) {
+            T& x = image.view()(below(rows), below(cols), below(channels));
+            x = missing;
+            if constexpr (std::is_floating_point_v<T>)
+                if (below(2) == 0) x = std::numeric_limits<T>::quiet_NaN();
+        }
+        if (below(2) == 0) options.nan = nan_mode::omit;
+        if (below(2) == 0) options.nodata = static_cast<double>(missing);
+        picture<std::uint8_t> mask(1, rows, cols, below(2) == 0 ? 1 : channels, 3);
+        mask.fill([&](auto...) { return below(3); });
+        picture<float> weights(1, rows, cols, below(2) == 0 ? 1 : channels);
+        weights.fill([&](auto...) { return static_cast<float>(below(5)) / 4; });
+        const samples beside{below(3) > 0 ? &mask : nullptr, below(3) > 0 ? &weights : nullptr};
+        SCOPED_TRACE(std::to_string(seed) + ": " + std::to_string(rows) + " x " + std::to_string(cols) + " x " +
+                     std::to_string(channels) + ", above " + std::to_string(options.window.above) + ", below " +
+                     std::to_string(options.window.below) + ", " + std::string(name_of(border)) +
+                     (beside.mask ? ", mask" : "") + (beside.weights ? ", weights" : ""));
+
+        picture<double> mean(1, rows, cols, channels), streamed(1, rows, cols, channels, 2);
+        picture<float> count(1, rows, cols, channels), streamed_count(1, rows, cols, channels);
+        filter_inputs whole{.image = image.view()};
+        if (beside.mask) whole.mask = mask.view();
+        if (beside.weights) whole.weights = weights.view();
+        box_filter(whole, {mean.view(), count.view()}, options);
+        stream_through(
+            image, options,
+            [&](const filter_inputs& in, std::int64_t first, std::int64_t end) {
+                box_filter(in, {rows_of(streamed.view(), first, end), rows_of(streamed_count.view(), first, end)},
+                           options);
+            },
+            seed, beside);
+        if (testing::Test::HasFatalFailure()) return;
+        const auto differences = [](const auto& a, const auto& b) {
+            return oracle::first_difference(a.view(), [&](auto... at) { return b.view()(at...); });
+        };
+        ASSERT_EQ(differences(streamed, mean), "");
+        ASSERT_EQ(differences(streamed_count, count), "");
+        ASSERT_TRUE(streamed.guards_intact());
+    }
+}
+
+TEST(row_stream, allocates_once_and_filters_only_what_they_have_had_before) {
+    struct counter {
+        std::int64_t allocations = 0, freed = 0;
+    } counted;
+    const host_allocator counting{.name = "counting",
+                                  .context = &counted,
+                                  .allocate =
+                                      [](void* context, std::size_t bytes) {
+                                          ++static_cast<counter*>(context)->allocations;
+                                          return std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+                                      },
+                                  .deallocate =
+                                      [](void* context, void* data, std::size_t) noexcept {
+                                          ++static_cast<counter*>(context)->freed;
+                                          std::free(data);
+                                      }};
+    const filter_options options{.window = 9, .threads = 1};
+    picture<std::uint16_t> lines(1, 12, 300, 1), result(1, 12, 300, 1);
+    picture<std::uint8_t> mask(1, 12, 300, 1);
+    oracle::fill_random(lines, 5);
+    oracle::fill_random(mask, 6);
+    {
+        row_stream rows({.type = dtype::u16, .cols = 300, .mask_channels = 1}, options, 12, counting);
+        EXPECT_EQ(counted.allocations, 1);
+        std::uint64_t fresh = 0;
+        for (int pushes = 0; pushes < 300; ++pushes) {
+            rows.push(lines.view(), mask.view());
+            if (const std::int64_t n = rows.ready(); n > 0) {
+                box_filter(rows.next(n), {rows_of(result.view(), 0, n)}, options);
+                rows.drop(n);
+            }
+            if (pushes == 3) fresh = memory_pool::shared().usage().fresh;
+        }
+        EXPECT_EQ(counted.allocations, 1);
+        EXPECT_EQ(memory_pool::shared().usage().fresh, fresh);
+    }
+    EXPECT_EQ(counted.freed, 1);
+}
+
 TEST(row_stream, is_ready_when_a_window_is_there) {
     picture<std::uint8_t> image(1, 30, 4, 1);
     oracle::fill_random(image, 1);
@@ -141,6 +255,17 @@ TEST(row_stream, says_what_is_wrong) {
     EXPECT_EQ(message([&] { rows.push(image.view()); }), "rows: are 30, but there is room for 6");
     EXPECT_EQ(message([&] { rows.push(image_view<const std::uint16_t>(nullptr, 1, 4)); }).substr(0, 5), "rows:");
     EXPECT_EQ(message([&] { rows.next(1); }), "next: n is 1, but 0 rows are ready");
+    EXPECT_EQ(message([&] { rows.push(rows_of(image.view(), 0, 3), rows_of(image.view(), 0, 3)); }),
+              "mask: given, but the stream was made without");
+    row_stream masked({.type = dtype::u8, .cols = 4, .mask_channels = 1}, options, 2);
+    EXPECT_EQ(message([&] { masked.push(rows_of(image.view(), 0, 3)); }),
+              "mask: are not given, but the stream has some");
+    EXPECT_EQ(message([&] { masked.push(rows_of(image.view(), 0, 3), rows_of(image.view(), 0, 2)); }),
+              "mask: are 2, but rows are 3");
+    EXPECT_EQ(
+        message([&] { row_stream({.type = dtype::u8, .cols = 4, .channels = 3, .weight_channels = 2}, options, 2); }),
+        "weights: channels is 2, must be 1 or the image's 3");
+    EXPECT_EQ(masked.received(), 0);
     rows.push(rows_of(image.view(), 0, 3));
     EXPECT_EQ(message([&] { rows.drop(3); }), "drop: n is 3, but 2 rows are ready");
     const std::vector<std::byte> state = rows.state();

@@ -1,10 +1,9 @@
 #include "core/visit_types.hpp"
+#include "cuda/device/ptx.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "support/device_oracle.hpp"
 
 #include <boxsum/table.hpp>
-
-#include <cuda_fp16.h>
 
 #include <algorithm>
 
@@ -62,22 +61,32 @@ __device__ std::int64_t index_step() {
 template <typename T>
 __device__ std::int64_t to_integer(T value) {
     if constexpr (std::is_same_v<T, float16>)
-        return static_cast<std::int64_t>(__half2float(__ushort_as_half(value.bits)));
+        return static_cast<std::int64_t>(cuda::half_to_float(value));
     else
         return static_cast<std::int64_t>(value);
+}
+
+/// Of integers of at most 2048, which are exact.
+__device__ float16 half_of(std::int64_t value) {
+    const unsigned magnitude = static_cast<unsigned>(value < 0 ? -value : value);
+    if (magnitude == 0) return {};
+    unsigned exponent = 0;
+    while (magnitude >> (exponent + 1) != 0) ++exponent;
+    const unsigned mantissa = (magnitude << 10 >> exponent) & 0x3ff;
+    return {static_cast<std::uint16_t>((value < 0 ? 0x8000u : 0u) | (exponent + 15) << 10 | mantissa)};
 }
 
 template <typename T>
 __device__ T from_integer(std::int64_t value) {
     if constexpr (std::is_same_v<T, float16>)
-        return {__half_as_ushort(__float2half(static_cast<float>(value)))};
+        return half_of(value);
     else
         return static_cast<T>(value);
 }
 
 template <typename T>
 __global__ void fill_exact_kernel(void* data, view_shape s, std::int64_t count, std::int64_t magnitude, word seed,
-                                  word one_in) {
+                                  word one_in, std::int64_t level) {
     for (std::int64_t i = first_index(); i < count; i += index_step()) {
         const word bits = mix(seed + static_cast<word>(i));
         std::int64_t value = static_cast<std::int64_t>(bits);
@@ -88,7 +97,7 @@ __global__ void fill_exact_kernel(void* data, view_shape s, std::int64_t count, 
             value = static_cast<std::int64_t>(bits % range);
             if (std::is_signed_v<T> || std::is_same_v<T, float16>) value = (bits >> 60) % 2 == 0 ? value : -value;
         }
-        *element<T>(data, s, place_of(s, i)) = from_integer<T>(value);
+        *element<T>(data, s, place_of(s, i)) = from_integer<T>(value + level);
     }
 }
 
@@ -124,14 +133,26 @@ __device__ void note(word* findings, std::int64_t at) {
     atomicMin(findings + 1, static_cast<word>(at));
 }
 
+/// Sums of an image of so many rows and columns, and what a table makes of them.
+struct compared_form {
+    const word* sums;
+    std::int64_t rows, cols, border;
+    table_origin origin;
+    std::int64_t offset;
+};
+
 template <typename T>
-__global__ void compare_kernel(void* table, view_shape s, std::int64_t count, std::int64_t shift, const word* sums,
-                               std::int64_t rows, std::int64_t cols, word* findings) {
+__global__ void compare_kernel(void* table, view_shape s, std::int64_t count, compared_form f, word* findings) {
     for (std::int64_t i = first_index(); i < count; i += index_step()) {
         const place at = place_of(s, i);
-        const bool border = at.row < shift || at.col < shift;
-        const word sum =
-            border ? 0 : sums[((at.plane * rows + at.row - shift) * cols + at.col - shift) * s.channels + at.channel];
+        const auto before = [&](std::int64_t row, std::int64_t col) -> word {
+            if (row == 0 || col == 0) return 0;
+            return f.sums[((at.plane * f.rows + row - 1) * f.cols + col - 1) * s.channels + at.channel];
+        };
+        const std::int64_t row = at.row + 1 - f.border, col = at.col + 1 - f.border;
+        const std::int64_t top = f.origin.row, left = f.origin.col;
+        const word sum = before(row, col) - before(top, col) - before(row, left) + before(top, left) -
+                         static_cast<word>(f.offset * (row - top) * (col - left));
         const T expected = from_integer<T>(static_cast<std::int64_t>(sum));
         if (!(*element<T>(table, s, at) == expected)) note(findings, i);
     }
@@ -230,14 +251,15 @@ void device_oracle::sum(const const_any_view& image, bool square, cuda::stream_r
            image_, sums);
 }
 
-void device_oracle::compare(const const_any_view& table, table_layout layout, cuda::stream_ref stream) {
+void device_oracle::compare(const const_any_view& table, const table_form& form, cuda::stream_ref stream) {
     const std::int64_t count = count_of(table.shape);
+    const compared_form compared{
+        static_cast<const word*>(sums_.data()), image_.rows, image_.cols, form.border(), form.origin,
+        static_cast<std::int64_t>(form.offset)};
     visit_dtype(table.shape.type, [&]<typename T>() {
         if constexpr (!std::is_same_v<T, float16>)
             launch(compare_kernel<T>, {.grid = grid_for(count), .block = 256}, stream, mutable_data(table), table.shape,
-                   count, std::int64_t{layout == table_layout::inclusive ? 0 : 1},
-                   static_cast<const word*>(sums_.data()), image_.rows, image_.cols,
-                   static_cast<word*>(findings_.data()));
+                   count, compared, static_cast<word*>(findings_.data()));
     });
 }
 
@@ -265,13 +287,13 @@ std::int64_t exact_magnitude(dtype table, std::int64_t elements, bool squares) {
 }
 
 void fill_exact(const any_view& image, std::int64_t magnitude, std::uint64_t seed, cuda::stream_ref stream,
-                std::int64_t one_in) {
+                std::int64_t one_in, std::int64_t level) {
     const std::int64_t count = count_of(image.shape);
     visit_dtype(image.shape.type, [&]<typename T>() {
         // 8u cannot hold 1000: the magnitude is taken modulo its range.
         const std::int64_t most = std::is_same_v<T, u8> ? std::min<std::int64_t>(magnitude, 255) : magnitude;
         launch(fill_exact_kernel<T>, {.grid = grid_for(count), .block = 256}, stream, image.data, image.shape, count,
-               most, word{mix(seed)}, static_cast<word>(one_in));
+               most, word{mix(seed)}, static_cast<word>(one_in), level);
     });
 }
 

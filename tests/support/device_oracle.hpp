@@ -3,6 +3,7 @@
 #include "core/problem.hpp"
 
 #include <boxsum/cuda/memory.hpp>
+#include <boxsum/table_view.hpp>
 #include <boxsum/view.hpp>
 
 #include <cstdint>
@@ -12,7 +13,8 @@ namespace boxsum::test {
 
 /// The definition on the device, for tests that need it thousands of times or on images too large for the host: one
 /// thread a row, then one thread a column, 64-bit integers throughout. Exact, so floating images must hold integers
-/// whose sums their table represents exactly (fill_exact). Checked against the CPU oracle by device_oracle_test.
+/// whose sums their table represents exactly (fill_exact). Checked against additions on the host by
+/// tests/emulated/device_oracle_test.cpp.
 class device_oracle {
   public:
     /// Room for images of up to so many elements.
@@ -21,8 +23,9 @@ class device_oracle {
     /// Inclusive sums of every channel of every plane; of the squared pixels with `square`.
     void sum(const const_any_view& image, bool square, cuda::stream_ref stream);
 
-    /// Enqueues the comparison of a table of the summed image; what differs is added up until `result`.
-    void compare(const const_any_view& table, table_layout layout, cuda::stream_ref stream);
+    /// Enqueues the comparison of a table of the summed image; what differs is added up until `result`. A form has one
+    /// offset, an integer, and for squares none.
+    void compare(const const_any_view& table, const table_form& form, cuda::stream_ref stream);
 
     /// Enqueues the check that the bytes of a block that belong to no element of the view in it are still `poison`.
     void check_gaps(const void* block, std::size_t bytes, const const_any_view& view, int poison,
@@ -41,9 +44,10 @@ class device_oracle {
 std::int64_t exact_magnitude(dtype table, std::int64_t elements, bool squares);
 
 /// Pseudo-random integers of at most `magnitude` (signed ones of either sign), or the full range of an integer type
-/// when that is 0; all pixels but one in `one_in` are 0, which keeps sums of large unsigned images exact.
+/// when that is 0; all pixels but one in `one_in` are 0, which keeps sums of large unsigned images exact. `level` is
+/// added to every pixel.
 void fill_exact(const any_view& image, std::int64_t magnitude, std::uint64_t seed, cuda::stream_ref stream,
-                std::int64_t one_in = 1);
+                std::int64_t one_in = 1, std::int64_t level = 0);
 
 /// The image I(plane, r, c) = plane % 16 + r % 113 + c % 127 of 8u elements, and the comparison of its inclusive or
 /// padded 32u table with the closed form, every entry. Returns what was found; waits.

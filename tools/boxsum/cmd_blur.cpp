@@ -5,6 +5,7 @@
 #include "option_types.hpp"
 
 #include <boxsum/cuda/filters.hpp>
+#include <boxsum/cuda/variable_blur.hpp>
 #include <boxsum/variable_blur.hpp>
 
 #include <CLI/CLI.hpp>
@@ -83,22 +84,24 @@ class mean_filter {
     const sampling& samples() const { return samples_; }
 
   private:
-    /// As a lens does it. The window of an order is as many boxes wide.
+    /// As a lens does it. The window of an order is as many boxes wide. Radii are the host's, where the depths were
+    /// read.
     void by_depth(const image& source, const filter_outputs& to) const {
         const image depth = read_source(options_.depth, {.region = options_.common.source.region});
         const view_shape& s = depth.view.shape;
         const writable_image radii = allocate_like(packed_shape(dtype::u16, s.rows, s.cols, 1), dtype::u16);
         const double aperture = options_.aperture / options_.order;
         const std::string prefix = "--depth: '" + input_name(options_.depth) + "': ";
+        const auto inputs = [&]() -> variable_inputs {
+            circles_of_confusion(
+                depth.view, radii.view,
+                {options_.focus, aperture, static_cast<std::int64_t>(std::min(std::ceil(4 * aperture), 65535.0))});
+            return {.image = source.view, .radius = radii.view};
+        };
+        const variable_blur_options how{.order = options_.order};
         run_filter(
-            options_.common.filter, prefix,
-            [&] {
-                circles_of_confusion(
-                    depth.view, radii.view,
-                    {options_.focus, aperture, static_cast<std::int64_t>(std::min(std::ceil(4 * aperture), 65535.0))});
-                variable_blur({.image = source.view, .radius = radii.view}, to, {.order = options_.order});
-            },
-            [](cuda::stream_ref) { throw unsupported("depth: is blurred on the CPU (--device cpu)"); });
+            options_.common.filter, prefix, [&] { variable_blur(inputs(), to, how); },
+            [&](cuda::stream_ref stream) { cuda::variable_blur(inputs(), to, stream, how); });
     }
 
     const blur_options& options_;

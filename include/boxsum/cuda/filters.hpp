@@ -18,8 +18,8 @@
 /// summed area table that never leaves the device (Crow 1984), as windows of radius maps do.
 ///
 /// Every filter has three forms: a plan, for calls of one shape, whose run_async() neither allocates nor synchronises
-/// and can be captured into a CUDA graph; `f_async`, which makes such a plan and grows the workspace; and `f`, which
-/// waits. Only the last one takes host memory.
+/// and can be captured into a CUDA graph; `f_async`, which makes such a plan, or takes the one of an equal call among
+/// the last ones, and grows the workspace; and `f`, which waits. Only the last one takes host memory.
 ///
 /// - Inputs and results lie all in device memory or all in host memory; the pointers say which. Calls run on the device
 ///   of `stream` (of the workspace, where there is one), plans on the one that was current when they were made.

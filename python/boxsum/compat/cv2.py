@@ -25,22 +25,24 @@ _BORDERS: dict[int, Border] = {
     _cv2.BORDER_REFLECT: "reflect",
     _cv2.BORDER_REFLECT_101: "mirror",
 }
-_DEPTHS: dict[int, Any] = {
-    _cv2.CV_32S: np.dtype(np.int32),
-    _cv2.CV_32F: np.dtype(np.float32),
-    _cv2.CV_64F: np.dtype(np.float64),
-}
+_INT32, _FLOAT32, _FLOAT64 = (np.dtype(kind) for kind in (np.int32, np.float32, np.float64))
+_DEPTHS: dict[int, Any] = {_cv2.CV_32S: _INT32, _cv2.CV_32F: _FLOAT32, _cv2.CV_64F: _FLOAT64}
+
+# Types by their letters: NumPy makes the name of one at every look, which takes longer than a small table.
+_TYPES = "BHhfd"
+"""uint8, uint16, int16, float32 and float64"""
 
 
-def _image(src: Any, types: tuple[str, ...]) -> tuple[Any, int | None]:
+def _image(src: Any, types: str = _TYPES) -> tuple[Any, int | None]:
     """The image, and its axis of channels."""
     if type(src) is not np.ndarray:
         raise NotCovered(f"an image of type {type(src).__name__}")
-    if src.ndim not in (2, 3) or src.size == 0 or (src.ndim == 3 and src.shape[2] == 1):
+    axes = src.ndim
+    if axes not in (2, 3) or src.size == 0 or (axes == 3 and src.shape[2] == 1):
         raise NotCovered(f"an image of shape {src.shape}")
-    if src.dtype.name not in types:
+    if src.dtype.char not in types:
         raise NotCovered(f"images of {src.dtype}")
-    return src, None if src.ndim == 2 else -1
+    return src, None if axes == 2 else -1
 
 
 def _fitting(dst: Any, shape: tuple[int, ...], kind: Any) -> Any:
@@ -52,13 +54,16 @@ def _fitting(dst: Any, shape: tuple[int, ...], kind: Any) -> Any:
     return dst if dst.shape == shape and dst.dtype == kind and dst.flags.c_contiguous and dst.flags.writeable else None
 
 
+_SUMS = {("B", depth): kind for depth, kind in _DEPTHS.items()}
+_SUMS |= {(letter, _cv2.CV_64F): _FLOAT64 for letter in "Hhfd"}
+_SUMS |= {(letter, -1): _INT32 if letter == "B" else _FLOAT64 for letter in _TYPES}
+
+
 def _sums_type(image: Any, sdepth: int) -> Any:
-    by_default = _cv2.CV_32S if image.dtype == np.uint8 else _cv2.CV_64F
-    kind = _DEPTHS.get(sdepth if sdepth >= 0 else by_default)
-    allowed = {"uint8": ("int32", "float32", "float64"), "float32": ("float64",)}.get(image.dtype.name, ("float64",))
-    if kind is None or kind.name not in allowed:
+    kind = _SUMS.get((image.dtype.char, max(sdepth, -1)))
+    if kind is None:
         raise NotCovered(f"a table of depth {sdepth} of {image.dtype}")
-    if kind == np.float32 and 255 * image.shape[0] * image.shape[1] > 2**24:
+    if kind is _FLOAT32 and 255 * image.shape[0] * image.shape[1] > 2**24:
         raise NotCovered("a float32 table that is not exact")
     return kind
 
@@ -70,23 +75,23 @@ def _table_shape(image: Any) -> tuple[int, ...]:
 @drop_in("cv2:integral")
 def integral(src: Any, sum: Any = None, sdepth: int = -1) -> Any:
     """Images of uint8, uint16, int16, float32 and float64."""
-    image, channels = _image(src, ("uint8", "uint16", "int16", "float32", "float64"))
+    image, channels = _image(src)
     kind = _sums_type(image, sdepth)
-    out = _fitting(sum, _table_shape(image), kind)
+    out = None if sum is None else _fitting(sum, _table_shape(image), kind)
     return sat(image, layout="padded", dtype=kind, channel_axis=channels, out=out)
 
 
 @drop_in("cv2:integral2")
 def integral2(src: Any, sum: Any = None, sqsum: Any = None, sdepth: int = -1, sqdepth: int = -1) -> Any:
     """Images of uint8, uint16, int16, float32 and float64, with squares in float64."""
-    image, channels = _image(src, ("uint8", "uint16", "int16", "float32", "float64"))
+    image, channels = _image(src)
     kind = _sums_type(image, sdepth)
     if sqdepth not in (-1, _cv2.CV_64F):
         raise NotCovered(f"squares of depth {sqdepth}")
     shape = _table_shape(image)
-    outs = (_fitting(sum, shape, kind), _fitting(sqsum, shape, np.float64))
+    outs = (_fitting(sum, shape, kind), _fitting(sqsum, shape, _FLOAT64))
     return sat_squares(
-        image, layout="padded", dtype=kind, squares_dtype=np.float64, channel_axis=channels, out=outs
+        image, layout="padded", dtype=kind, squares_dtype=_FLOAT64, channel_axis=channels, out=outs
     )
 
 
@@ -96,8 +101,7 @@ def _window(ksize: Any, anchor: Any) -> tuple[tuple[int, int], tuple[int, int]]:
     x, y = anchor
     if width < 1 or height < 1:
         raise NotCovered(f"a window of {ksize}")
-    moved = tuple(0 if at == -1 else at - extent // 2 for at, extent in ((y, height), (x, width)))
-    return (height, width), (moved[0], moved[1])
+    return (height, width), (0 if y == -1 else y - height // 2, 0 if x == -1 else x - width // 2)
 
 
 def _border(kind: int) -> Border:
@@ -108,18 +112,18 @@ def _border(kind: int) -> Border:
 
 
 def _means(src: Any, ksize: Any, dst: Any, anchor: Any, normalize: bool, border: int, depth: int) -> Any:
-    image, channels = _image(src, ("uint8", "uint16", "int16", "float32", "float64"))
+    image, channels = _image(src)
     size, origin = _window(ksize, anchor)
     if 1 in image.shape[:2]:
         raise NotCovered("an image of one row or column, over which OpenCV's windows shrink")
     kind = image.dtype if depth < 0 else _DEPTHS.get(depth)
-    if kind is None or (kind == np.int32 and normalize):
+    if kind is None or (kind == _INT32 and normalize):
         raise NotCovered(f"results of depth {depth}")
     if not normalize and kind.itemsize < 4:
         raise NotCovered(f"sums in {kind}")
     if normalize and kind.kind in "iu" and size[0] * size[1] % 2 == 0:
         raise NotCovered("means that may lie halfway between two integers")
-    if not normalize and kind == np.int32 and image.dtype != np.uint8:
+    if not normalize and kind == _INT32 and image.dtype.char != "B":
         raise NotCovered(f"sums of {image.dtype} in int32")
     out = _fitting(dst, image.shape, kind)
     return box_filter(
@@ -165,9 +169,9 @@ def sqrBoxFilter(
     borderType: int = _cv2.BORDER_DEFAULT,
 ) -> Any:
     """Images of uint8, float32 and float64, in float32 or float64."""
-    image, _ = _image(src, ("uint8", "float32", "float64"))
-    depth = ddepth if ddepth >= 0 else _cv2.CV_32F if image.dtype == np.uint8 else _cv2.CV_64F
+    image, _ = _image(src, "Bfd")
+    depth = ddepth if ddepth >= 0 else _cv2.CV_32F if image.dtype.char == "B" else _cv2.CV_64F
     if depth not in (_cv2.CV_32F, _cv2.CV_64F):
         raise NotCovered(f"results of depth {depth}")
-    squares = np.square(image, dtype=np.uint16 if image.dtype == np.uint8 else np.float64)
+    squares = np.square(image, dtype=np.uint16 if image.dtype.char == "B" else np.float64)
     return _means(squares, ksize, dst, anchor, normalize, borderType, depth)

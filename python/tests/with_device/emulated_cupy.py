@@ -71,6 +71,9 @@ class ndarray:
     def __dlpack_device__(self):
         return 2, 0
 
+    def __dlpack__(self):
+        return self
+
     def _view(self, host):
         return ndarray._on(self._memory, host)
 
@@ -197,6 +200,10 @@ def asarray(values):
     return array
 
 
+def from_dlpack(array):
+    return array.__dlpack__()
+
+
 def ascontiguousarray(array, dtype=None):
     host = array._host
     if host.flags.c_contiguous and dtype in (None, host.dtype):
@@ -234,10 +241,9 @@ def install():
         Device=_Device,
         alloc=_Block,
         get_current_stream=lambda device=-1: stream,
-        runtime=types.SimpleNamespace(getDevice=lambda: 0),
     )
     ndarray.__module__ = "cupy"
-    for function in (ndarray, empty, asarray, ascontiguousarray, sqrt):
+    for function in (ndarray, empty, asarray, from_dlpack, ascontiguousarray, sqrt):
         setattr(library, function.__name__, function)
     library.stack = lambda parts, axis: asarray(np.stack([part._host for part in parts], axis))
     library.moveaxis = lambda array, source, target: array._view(np.moveaxis(array._host, source, target))

@@ -155,6 +155,30 @@ def test_arrays_that_describe_themselves(library, emulated):
         boxsum.sat(IMAGE[0], dtype="uint32", out=out)
 
 
+class Foreign:
+    """An array of no library that is known here, by DLPack."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, **words):
+        return self._array.__dlpack__(**words)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+def test_arrays_of_other_libraries(library, emulated):
+    kind = "uint32" if emulated else "int32"
+    table = boxsum.sat(Foreign(library.up(IMAGE[0])), layout="padded", dtype=kind)
+    assert type(table).__module__.partition(".")[0] in ("cupy", "torch")
+    expected = tables_of(IMAGE[0], layout="padded", dtype=kind)
+    boxes = np.array([[1, 2, 3, 4], [5, 6, 20, 30]])
+    sums = boxsum.box_sum(table, Foreign(library.up(boxes)), layout="padded")
+    for actual, wanted in ((table, expected), (sums, boxsum.box_sum(expected, boxes, layout="padded"))):
+        np.testing.assert_array_equal(actual.cpu().numpy() if hasattr(actual, "cpu") else actual.get(), wanted)
+
+
 def test_squares(library):
     sums, squares = boxsum.sat_squares(library.up(IMAGE), dtype="uint32", squares_dtype="uint64")
     expected = boxsum.sat_squares(IMAGE, dtype="uint32", squares_dtype="uint64")

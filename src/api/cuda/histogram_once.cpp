@@ -66,7 +66,7 @@ struct one_call {
     histogram_inputs inputs;  ///< on the device
     const void* lookup;
     stream_ref stream;
-    const device_limits& limits;
+    const part_limits& limits;
 
     /// Enqueues bins first_bin .. of a tensor in device memory, behind a workspace of the stream's order.
     void run(std::int64_t first_bin, const any_tensor_view& tensor) const {
@@ -160,7 +160,7 @@ struct striped_call {
     const void* lookup;
     stream_ref stream;
     int device;
-    const device_limits& limits;
+    const part_limits& limits;
 
     /// Strips of columns, each with its part of the image, from the left to the right (Poostchi et al. 2017, section
     /// 3.1), and a bin at a time. What a strip's tables lack is what is to their left, a value for every row and bin,
@@ -227,7 +227,7 @@ struct striped_call {
 }  // namespace
 
 void integral_histogram_in_parts(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs,
-                                 stream_ref stream, const histogram_options& options, const device_limits& limits) {
+                                 stream_ref stream, const histogram_options& options, const part_limits& limits) {
     check_threads(options.threads);
     const problem p = make_histogram_problem(inputs, bins, outputs);
     const int device = device_of(stream);

@@ -5,6 +5,7 @@
 #include "core/validate.hpp"
 #include "core/view_checks.hpp"
 #include "cuda/runtime/device.hpp"
+#include "cuda/runtime/plan_cache.hpp"
 #include "cuda/runtime/plan_checks.hpp"
 #include "cuda/runtime/planned_problem.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
@@ -397,50 +398,25 @@ void sat_list_plan::run_async(std::span<const sat_inputs> inputs, std::span<cons
 
 namespace {
 
-/// The plans of the last calls.
-class plan_cache {
-  public:
-    /// The device's. Makes it where there is none.
-    sat_plan find(const sat_shapes& shapes, const sat_options& options, int device) {
-        {
-            const std::lock_guard lock(mutex_);
-            for (auto e = entries_.begin(); e != entries_.end(); ++e)
-                if (e->plan.device() == device && e->shapes == shapes && e->algorithm == options.algorithm &&
-                    e->parameters == options.parameters) {
-                    entries_.splice(entries_.begin(), entries_, e);
-                    return e->plan;
-                }
-        }
-        const device_scope scope(device);
-        const sat_plan made(shapes, options);
-        const std::lock_guard lock(mutex_);
-        entries_.push_front({shapes, options.algorithm, options.parameters, made});
-        if (entries_.size() > most_plans) entries_.pop_back();
-        return made;
-    }
+/// What a plan is made of, but offsets: others may lie at that address the next time.
+struct sat_key {
+    sat_shapes shapes;
+    std::string algorithm, parameters;
 
-  private:
-    static constexpr std::size_t most_plans = 64;
-
-    struct entry {
-        sat_shapes shapes;
-        std::string algorithm, parameters;
-        sat_plan plan;
-    };
-
-    std::mutex mutex_;
-    std::list<entry> entries_;  // the last used first
+    friend bool operator==(const sat_key&, const sat_key&) = default;
 };
 
 }  // namespace
 
 sat_plan cached_plan(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options, int device) {
-    check_threads(options.threads);             // a plan that is found does not depend on them
-    static auto* const cache = new plan_cache;  // lives as long as the process, past the driver's end
+    check_threads(options.threads);                                // a plan that is found does not depend on them
+    static auto* const cache = new plan_cache<sat_key, sat_plan>;  // outlives the driver
     const sat_shapes shapes = shapes_of(inputs, outputs);
-    if (shapes.form.offsets == nullptr) return cache->find(shapes, options, device);
+    const auto make = [&] { return sat_plan(shapes, options); };
+    if (shapes.form.offsets == nullptr)
+        return cache->find({shapes, options.algorithm, options.parameters}, device, make);
     const device_scope scope(device);
-    return sat_plan(shapes, options);  // others may lie at that address the next time
+    return make();
 }
 
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 
 /// Programmatic dependent launch (launch_shape::overlaps_predecessor): the blocks of a kernel start while those of its
-/// predecessor on the stream still run. Compiled to nothing before compute capability 9.0, where it does not exist and
-/// overlapping_launches() says so.
+/// predecessor on the stream still run. Compiled to nothing for compute capabilities before 9.0, which do not have it:
+/// code for these would run beside its predecessor unprotected, so that launches ask device_limits::launches_overlap().
 namespace boxsum::cuda {
 
 /// Before anything that the predecessor writes is read, or what it reads is written: waits for its end. Partner of the
@@ -17,19 +17,6 @@ __device__ inline void wait_for_predecessor() {
 __device__ inline void let_successor_start() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-
-/// Whether every architecture that this file is compiled for has the instructions. A kernel without them would run
-/// beside its predecessor unprotected.
-constexpr bool overlapping_launches() {
-#if defined(__CUDA_ARCH_LIST__)
-    constexpr int architectures[] = {__CUDA_ARCH_LIST__};
-    for (const int architecture : architectures)
-        if (architecture < 900) return false;
-    return true;
-#else
-    return false;
 #endif
 }
 

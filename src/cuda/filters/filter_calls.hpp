@@ -1,6 +1,7 @@
 #pragma once
 
-#include "cuda/runtime/device.hpp"
+#include "cuda/filters/plan_keys.hpp"
+#include "cuda/runtime/plan_cache.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 
 #include <boxsum/cuda/memory.hpp>
@@ -9,6 +10,8 @@
 
 #include <deque>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,8 +23,9 @@ template <typename Plan, typename Inputs, typename Outputs, typename... Rules>
 void enqueue_unplanned(const Inputs& inputs, const Outputs& outputs, workspace& workspace, stream_ref stream,
                        const Rules&... rules) {
     if (workspace.device() < 0) workspace.reserve(0, stream);
-    const device_scope scope(workspace.device());
-    const Plan plan(inputs, outputs, rules...);
+    const std::tuple key(key_of(inputs), key_of(outputs), key_of(rules)...);
+    static auto* const cache = new plan_cache<std::remove_const_t<decltype(key)>, Plan>;  // outlives the driver
+    const Plan plan = cache->find(key, workspace.device(), [&] { return Plan(inputs, outputs, rules...); });
     workspace.reserve(plan.workspace_bytes(), stream);
     plan.run_async(inputs, outputs, workspace, stream);
 }

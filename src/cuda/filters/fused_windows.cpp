@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
+#include <utility>
 
 namespace boxsum::cuda {
 namespace {
@@ -100,11 +102,23 @@ bool sliding_supports(const window_job& job, bool squares) {
     return known && reaches(job, sliding_sums_of(job, squares)) && job.largest_window <= std::int64_t{1} << 23;
 }
 
-fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t rows) {
-    const int columns = fused_columns(job.shape.type, sums);
-    const std::int64_t width = job.cols.extent, beyond = halo(job, columns);
+namespace {
+
+/// All that a shape depends on.
+struct shape_key {
+    dtype type;
+    fused_sums sums;
+    std::int64_t rows, channels, width, above, below, left, right;
+
+    friend bool operator==(const shape_key&, const shape_key&) = default;
+};
+
+fused_shape choose_shape(const shape_key& of) {
+    const fused_sums sums = of.sums;
+    const int columns = fused_columns(of.type, sums);
+    const std::int64_t rows = of.rows, width = of.width, beyond = of.left + of.right + columns;
     fused_shape shape;
-    const std::int64_t taken = job.rows.before + job.rows.after;
+    const std::int64_t taken = of.above + of.below;
     const bool prepares = taken > 64;
     // What a band takes beside its rows, in rows: the rows of its first windows, or segments of them, or what comes of
     // two prefix sums.
@@ -125,7 +139,7 @@ fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t 
             strip = lines;
         const std::int64_t strips = up(width, strip);
         for (const std::int64_t band : bands_of(sums)) {
-            const double held = static_cast<double>(strips * job.shape.channels * up(rows, band) * threads) / resident;
+            const double held = static_cast<double>(strips * of.channels * up(rows, band) * threads) / resident;
             const double cost = warps_wait * waves_of(held, prepares) * static_cast<double>(band + start_of(band));
             if (best != 0 && cost >= best) continue;
             best = cost;
@@ -151,9 +165,21 @@ fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t 
     shape.prepared = segments <= 65535;  // a side of a grid
     if (!shape.prepared) return shape;
     shape.segments = static_cast<int>(segments);
-    shape.first_segment = static_cast<int>(-up(job.cols.before + 1, columns) * columns);
-    shape.segment_cols = static_cast<int>(up(width + job.cols.after - shape.first_segment, columns) * columns);
+    shape.first_segment = static_cast<int>(-up(of.left + 1, columns) * columns);
+    shape.segment_cols = static_cast<int>(up(width + of.right - shape.first_segment, columns) * columns);
     return shape;
+}
+
+}  // namespace
+
+fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t rows) {
+    // Choosing takes longer than all else of a call on the host, and calls come again.
+    thread_local std::optional<std::pair<shape_key, fused_shape>> last;
+    const shape_key key{
+        job.shape.type,  sums,          rows, job.shape.channels, job.cols.extent, job.rows.before, job.rows.after,
+        job.cols.before, job.cols.after};
+    if (!last || last->first != key) last.emplace(key, choose_shape(key));
+    return last->second;
 }
 
 namespace {

@@ -5,11 +5,10 @@
 #include "cuda/device/streaming.cuh"
 #include "cuda/filters/fused_windows.hpp"
 #include "cuda/filters/pixel_runs.cuh"
+#include "cuda/runtime/device_limits.hpp"
 #include "cuda/runtime/launch.cuh"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -32,7 +31,6 @@
 namespace boxsum::cuda {
 
 inline constexpr int most_fused_threads = 512;
-inline constexpr unsigned few_blocks = 132;  ///< the multiprocessors of an H100
 
 /// A task as the kernels take it.
 struct fused_view : plane_view {
@@ -41,6 +39,7 @@ struct fused_view : plane_view {
     band_rule bands;
     int segment_cols, first_segment;
     int segments_of_channel, held_segments;  ///< held: of a band's first windows
+    bool few_blocks;                         ///< of a launch: no more than the device has multiprocessors
     // Of sliding_samples.cuh.
     plane_view mask;  ///< without image: none; `outside`: whether what lies there counts
     plane_view weights;
@@ -668,7 +667,7 @@ template <typename Slide, typename Emit>
 __device__ void for_each_batch(const fused_view& t, Emit emit) {
     // Blocks that start before their predecessors end are shared out among the multiprocessors that have room by then,
     // and wait there: for few, which have one each, that is no matter.
-    if (gridDim.x * gridDim.y <= few_blocks) let_successor_start();
+    if (t.few_blocks) let_successor_start();
     wait_for_predecessor();
     using sums = typename Slide::sums;
     constexpr int rows = Slide::rows, K = Slide::K;
@@ -809,24 +808,6 @@ __device__ inline int fused_width(const fused_view& t, int x) {
 
 // ---- launches -------------------------------------------------------------------------------------------------------
 
-/// Whether the current device has code of these kernels that waits for its predecessor: compute capability 9.0 or
-/// later, of both.
-inline bool launches_overlap() {
-    static std::array<std::atomic<std::int8_t>, 64> answers{};  // by device; 0 before somebody asked
-    int device = 0, major = 0;
-    BOXSUM_CUDA_TRY(cudaGetDevice(&device));
-    if (device >= static_cast<int>(answers.size())) return false;
-    std::atomic<std::int8_t>& answer = answers[static_cast<std::size_t>(device)];
-    if (const int known = answer.load(std::memory_order_relaxed); known != 0) return known > 0;
-    BOXSUM_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    cudaFuncAttributes code{};
-    if (cudaFuncGetAttributes(&code, prefix_segments_kernel) != cudaSuccess)
-        (void)cudaGetLastError();  // no code for this device: launches will say so
-    const bool overlap = major >= 9 && code.ptxVersion >= 90;
-    answer.store(overlap ? 1 : -1, std::memory_order_relaxed);
-    return overlap;
-}
-
 /// A pixel's value, in all of a word. Pixels of four bytes are floats.
 template <typename Pixel>
 std::uint32_t word_of(double pixel) {
@@ -888,11 +869,13 @@ bool can_be_shifted(const fused_task& task, const fused_shape& shape) {
 
 /// Launches segment_kernel where it is wanted, and `kernel`, whose first parameter is the view.
 template <typename Slide, typename View, typename... Parameters, typename... Arguments>
-void launch_sliding(void (*kernel)(View, Parameters...), const View& t, const fused_shape& shape, stream_ref stream,
+void launch_sliding(void (*kernel)(View, Parameters...), View t, const fused_shape& shape, stream_ref stream,
                     const Arguments&... arguments) {
     constexpr int K = Slide::K, entry_bytes = sum_line<typename Slide::sums>::entry_bytes;
     const auto channels = static_cast<unsigned>(t.channels);
-    const bool overlap = launches_overlap();
+    const device_limits limits = limits_of_device();
+    const bool overlap = limits.launches_overlap();
+    t.few_blocks = std::int64_t{shape.strips} * shape.bands * t.channels <= limits.multiprocessors;
     if (shape.prepared) {
         const auto blocks = static_cast<unsigned>((shape.segment_cols / K + 127) / 128);
         launch(segment_kernel<Slide, View>,

@@ -147,11 +147,13 @@ void planned_filter::enqueue(const filter_memory& memory, void* scratch, const w
 }
 
 void planned_filter::enqueue(const filter_memory& memory, workspace& workspace, stream_ref stream) const {
-    const workspace_end space(workspace, workspace_bytes(), scratch_bytes(), device_, stream);
+    // Tables want words with tags before the scratch; other windows find whatever there is, and leave it.
+    const workspace_end space(workspace, workspace_bytes(), scratch_bytes(), device_, stream,
+                              tables_ ? all_of_workspace : 0);
     enqueue(memory, space.data(), space.use(), space.bytes_before(), stream);
     if (scratch_bytes() == 0) return;
     const device_scope scope(device_);
-    space.clear(stream);
+    space.leave();
 }
 
 }  // namespace boxsum::cuda

@@ -4,6 +4,8 @@
 #include "cuda/runtime/device.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 
 namespace boxsum::cuda {
 namespace {
@@ -16,6 +18,11 @@ std::int64_t up(std::int64_t n, std::int64_t unit) {
 
 std::int64_t down(std::int64_t n, std::int64_t unit) {
     return n / unit - (n % unit < 0 ? 1 : 0);
+}
+
+std::int64_t band_rows_of(const terms_layout& layout, std::int64_t tall) {
+    return std::max(std::min(tall, std::int64_t{most_batches} * layout.rows) / layout.rows, std::int64_t{1}) *
+           layout.rows;
 }
 
 /// Columns that a block reads beyond those of its results: the windows' reach, and what lies before it in the first
@@ -66,9 +73,7 @@ real_shape real_shape_of(const window_job& job, real_terms terms, std::int64_t f
     shape.strips = static_cast<int>(up(width, shape.strip_cols));
     while (shape.block_cols * 2 < wide && shape.block_cols < 32 * columns) shape.block_cols *= 2;
 
-    shape.band_rows = static_cast<int>(
-        std::max(std::min(tall, std::int64_t{most_batches} * layout.rows) / layout.rows, std::int64_t{1}) *
-        layout.rows);
+    shape.band_rows = static_cast<int>(band_rows_of(layout, tall));
     shape.first_band = static_cast<int>(first_row / shape.band_rows);
     shape.bands = static_cast<int>((end_row - 1) / shape.band_rows) - shape.first_band + 1;
     // Chunks of some 64 rows, as long as there are enough of them to keep the device busy.
@@ -79,12 +84,26 @@ real_shape real_shape_of(const window_job& job, real_terms terms, std::int64_t f
 
     const std::int64_t core = tall - shape.band_rows;
     const std::int64_t segments = 2 * (shape.bands - 1 + core / shape.band_rows) + 1;
-    shape.prepared = core > 32 && shape.bands > 1 && segments <= 65535;
+    // One band has nothing to share; but its core is added in the order that it has beside others.
+    shape.prepared = core > 32 && segments <= 65535;
     if (!shape.prepared) return shape;
     shape.segments = static_cast<int>(segments);
     shape.first_segment = static_cast<int>(down(-job.cols.before, columns) * columns);
     shape.segment_cols = static_cast<int>(up(width + job.cols.after - shape.first_segment, columns) * columns);
     return shape;
+}
+
+/// Bands of large windows have at most so many rows, and a power of two.
+static constexpr std::int64_t large_rows = 64;
+
+std::int64_t real_period(std::int64_t above, std::int64_t below) {
+    constexpr std::int64_t plenty = 1 << 20;  // bands are lower
+    const std::int64_t tall = std::min(above, plenty) + std::min(below, plenty) + 1;
+    auto period = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::min(tall, large_rows))));
+    for (const real_terms terms : {real_terms::value, real_terms::moments, real_terms::packed_squares,
+                                   real_terms::weighted, real_terms::weighted_moments})
+        period = std::lcm(period, band_rows_of(layout_of(terms, dtype::f64), tall));
+    return period;
 }
 
 static std::size_t segment_bytes(const window_job& job, real_terms terms, std::int64_t first_row,
@@ -114,12 +133,12 @@ std::int64_t large_row_bytes(const window_job& job, int values) {
 }  // namespace
 
 large_shape large_shape_of(const window_job& job, int values, std::int64_t first_row, std::int64_t end_row) {
-    constexpr std::int64_t memory = std::int64_t{1} << 28, most_rows = 64, most_bands = 1024;
+    constexpr std::int64_t memory = std::int64_t{1} << 28, most_bands = 1024;
     const std::int64_t row = large_row_bytes(job, values);
     large_shape shape;
     shape.line = static_cast<int>(job.cols.extended());
-    shape.band_rows =
-        static_cast<int>(std::clamp<std::int64_t>(memory / row, 1, std::min(most_rows, job.rows.width())));
+    shape.band_rows = static_cast<int>(std::bit_floor(
+        static_cast<unsigned>(std::clamp<std::int64_t>(memory / row, 1, std::min(large_rows, job.rows.width())))));
     shape.first_band = static_cast<int>(first_row / shape.band_rows);
     shape.bands = static_cast<int>((end_row - 1) / shape.band_rows) - shape.first_band + 1;
     shape.chunk_bands = static_cast<int>(

@@ -53,6 +53,9 @@ struct real_shape {
 real_shape real_shape_of(const filters::window_job& job, real_terms terms, std::int64_t first_row,
                          std::int64_t end_row);
 
+/// Rows by which an image may be moved without another bit in its results: bands begin where they did.
+std::int64_t real_period(std::int64_t above, std::int64_t below);
+
 /// How large windows are shared out: chunks of bands, whose sums are in memory at once. A band's rows depend on the job
 /// only, as in real_shape.
 struct large_shape {

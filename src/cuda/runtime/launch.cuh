@@ -17,8 +17,8 @@ struct launch_shape {
     dim3 block = 1;
     std::size_t shared_bytes = 0;  ///< dynamic; above 48 KiB the kernel's limit is raised first
     unsigned int cluster = 1;      ///< blocks of a cluster along x
-    /// Programmatic dependent launch: the kernel may start before its predecessor on the stream has ended, and waits
-    /// for its results with cudaGridDependencySynchronize().
+    /// Programmatic dependent launch, where device_limits::launches_overlap(): the kernel may start before its
+    /// predecessor on the stream has ended, and waits for its results (device/dependent_launch.cuh).
     bool overlaps_predecessor = false;
 };
 

@@ -17,11 +17,12 @@
 //
 // Cost: 2 reads + 33/32, 1 write + 33/32 per element (4 carries of 3/32, which kernels 1 to 4 write and read); 5
 // launches; a thread for 32 elements; workspace 12/32 elements per element; blocks exchange nothing but between
-// launches. Limits: 32f and 64f; sigma 1 to 100. Below 1 the filter is no Gaussian, and with 32f rounding grows with
-// sigma: 1e-4 of the range of values at 10, 5e-3 at 40. Differs from the paper: a warp holds a tile of 32 x 32 in
-// registers and transposes it (register_matrix.cuh), where the paper's filters columns in shared memory; the borders
-// are zeros, exactly: the epilogue behind the last tile is what the causal filter's tail makes there (Triggs, Sdika
-// 2006), where the paper pads the image; the scale of the poles is found from the variance, so that it is sigma^2.
+// launches.
+// Limits: 32f and 64f; sigma 1 to 100. Below 1 the filter is no Gaussian, and with 32f rounding grows with sigma: 1e-4
+// of the range of values at 10, 5e-3 at 40. Differs from the paper: a warp holds a tile of 32 x 32 in registers and
+// transposes it (register_matrix.cuh), where the paper's filters columns in shared memory; the borders are zeros,
+// exactly: the epilogue behind the last tile is what the causal filter's tail makes there (Triggs, Sdika 2006), where
+// the paper pads the image; the scale of the poles is found from the variance, so that it is sigma^2.
 
 #include "cuda/zoo/recursive_gaussian.hpp"
 

@@ -15,7 +15,7 @@
 // Cost: 1 read + O(1/W), 1 write + O(1/W) per element; 1 launch and a memset; rows cols / m threads; workspace
 // (4/W + 2/W^2) elements per element; a block waits in three directions.
 // Limits: W x W elements of the table's type in shared memory: two blocks a multiprocessor of an H200, which wait for
-// each other's sums 37 % of the time (docs/decisions/exhibits.md).
+// each other's sums.
 // Differs from the paper: the printed serial number fails past the main anti-diagonal (tile_order.hpp has the one of
 // figure 9, for any rows and columns); R and C lie beside the values that they speak of, in the same words, so that one
 // trip to memory brings both and no fence is needed, and a global sum takes the place of the local one; each thread

@@ -113,6 +113,7 @@ void block::prepare() {
     warps_.assign((count + 31) / 32, {});
     barriers_.fill({});
     queue.clear();
+    waited_ = false;
     alive_ = count;
     ready_warps_ = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -250,6 +251,8 @@ void block::exit_thread() {
     --alive_;
     warp.alive &= ~current_bit();
     progress();
+    if (alive_ == 0 && grid_->launch.overlaps && !waited_)
+        fail("a block of a launch that overlaps its predecessor ends without having waited for it");
     if (alive_ == 0) leave();
     if (barriers_[0].arrived > 0) fail("a thread ended while others wait for it at a barrier of the block");
     // A collective waits for the lanes of its mask that have not ended.

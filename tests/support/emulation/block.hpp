@@ -98,6 +98,7 @@ class block {
     void yield();
     void arrive(emulated_barrier& barrier, int expected, bool predicate, const location& where);
     std::uint64_t collect(collective kind, unsigned mask, std::uint64_t value, int operand, const location& where);
+    void wait_for_predecessor() { waited_ = true; }
     void exit_thread();
     void leave();
 
@@ -135,6 +136,7 @@ class block {
     std::array<emulated_barrier, 16> barriers_;
     std::vector<std::byte> shared_;
     std::size_t shared_first_ = 0, shared_bytes_ = 0;
+    bool waited_ = false;  // for the launch before
     unsigned ready_warps_ = 0;
     std::size_t current_ = 0, alive_ = 0;
     unsigned favourite_ = 0;  // the warp that goes on while it can

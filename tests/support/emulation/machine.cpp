@@ -71,6 +71,10 @@ int block_count(bool predicate, const char* what, const location& where) {
     return barrier.last_predicates;
 }
 
+void wait_for_predecessor() {
+    active_block->wait_for_predecessor();
+}
+
 void named_barrier(int id, int threads, const location& where) {
     block& b = *active_block;
     at("waits at a barrier of some warps", where);

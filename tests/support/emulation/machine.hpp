@@ -28,6 +28,7 @@ struct launch_description {
     extent grid, block;
     std::size_t shared_bytes = 0;
     kernel_call kernel{};
+    bool overlaps = false;  ///< may start before its predecessor has ended
 };
 
 /// Runs all blocks to their end. Throws failure.
@@ -88,6 +89,9 @@ enum class collective : std::uint8_t {
 std::uint64_t collect(collective kind, unsigned mask, std::uint64_t value, int operand, const location& where);
 
 int lane_number();
+
+/// What blocks of a launch that overlaps must have done before they end.
+void wait_for_predecessor();
 
 // Memory of the block
 

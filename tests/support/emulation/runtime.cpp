@@ -1,5 +1,6 @@
 // The CUDA runtime on host memory. Device memory is poisoned, and guarded on both sides.
 
+#include "cuda/device/dependent_launch.cuh"
 #include "support/emulation/settings.hpp"
 
 #include <cuda.h>
@@ -97,7 +98,7 @@ int device_of_memory(void* data) {
     return found == memory().end() ? -1 : found->second.device;
 }
 
-std::atomic<std::uint64_t> from_host{0};
+std::atomic<std::uint64_t> from_host{0}, overlapping{0}, early{0};
 
 /// What device memory an address is in; nothing for the host's.
 std::optional<allocation> device_memory(const void* data) {
@@ -162,6 +163,18 @@ std::uint64_t bytes_from_host() {
     return from_host;
 }
 
+std::uint64_t overlapping_launches() {
+    return overlapping;
+}
+
+void let_successor_start() {
+    ++early;
+}
+
+std::uint64_t early_starts() {
+    return early;
+}
+
 cudaError_t allow_shared_bytes(const void* kernel, int bytes) {
     const std::lock_guard lock(launch_mutex);
     if (bytes < 0 || bytes > configure().shared_bytes) return cudaErrorInvalidValue;
@@ -172,10 +185,10 @@ cudaError_t allow_shared_bytes(const void* kernel, int bytes) {
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, const kernel_call& call) {
     if (device_of(config.stream) != current) return wrong_device();
     const std::lock_guard lock(launch_mutex);
-    const launch_description what{{config.gridDim.x, config.gridDim.y, config.gridDim.z},
-                                  {config.blockDim.x, config.blockDim.y, config.blockDim.z},
-                                  config.dynamicSmemBytes,
-                                  call};
+    launch_description what{{config.gridDim.x, config.gridDim.y, config.gridDim.z},
+                            {config.blockDim.x, config.blockDim.y, config.blockDim.z},
+                            config.dynamicSmemBytes,
+                            call};
     if (what.grid.count() == 0 || what.block.count() == 0 || what.block.count() > 1024 || what.block.z > 64 ||
         what.grid.x > 0x7fffffffu || what.grid.y > 65535 || what.grid.z > 65535)
         return cudaErrorInvalidConfiguration;
@@ -184,8 +197,13 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, const k
     if (config.dynamicSmemBytes > (allowed == allowed_shared_bytes().end() ? 48 * 1024 : allowed->second) ||
         config.dynamicSmemBytes > static_cast<std::size_t>(configure().shared_bytes))
         return cudaErrorInvalidValue;
-    for (unsigned i = 0; i < config.numAttrs; ++i)
+    for (unsigned i = 0; i < config.numAttrs; ++i) {
         if (config.attrs[i].id == cudaLaunchAttributeClusterDimension) return cudaErrorNotSupported;
+        what.overlaps = config.attrs[i].val.programmaticStreamSerializationAllowed != 0;
+    }
+    if (what.overlaps && !runs_code_of_9())
+        throw failure("a launch overlaps its predecessor, for whose end code for compute capability 8 does not wait");
+    if (what.overlaps) ++overlapping;
     run(what);
     check_guards();
     return cudaSuccess;

@@ -24,7 +24,8 @@ struct settings {
         3;                ///< that run at the same time; a block that waits for one that is not there waits for ever
     int preemption = 16;  ///< one in so many atomics, barriers and collectives hands the turn to other threads
     int multiprocessors = 4;       ///< as cudaDeviceGetAttribute tells
-    int compute_capability = 9;    ///< major; below 9 there is no copy engine
+    int compute_capability = 9;    ///< major; below 9 there is no copy engine, and launches do not overlap
+    int code = 9;                  ///< the same of the code that is loaded; it is no newer than the device
     int shared_bytes = 227 << 10;  ///< that a block may have
     peer_copies peers = peer_copies::arrive;
     int refused_launch = 0;  ///< the so many-th from here on is refused; 0: none. Counts down
@@ -35,6 +36,14 @@ settings& configure();
 
 /// Copied to all devices so far.
 std::uint64_t bytes_from_host();
+
+/// Launches so far that may start before their predecessors have ended.
+std::uint64_t overlapping_launches();
+
+/// Whether the code that runs was compiled for compute capability 9.0 or later.
+inline bool runs_code_of_9() {
+    return configure().compute_capability >= 9 && configure().code >= 9;
+}
 
 /// A kernel that does what no correct kernel does: a divergent barrier, a deadlock, a write outside its memory. The
 /// message names the threads, and the source lines where they are.

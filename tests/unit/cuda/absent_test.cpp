@@ -4,6 +4,7 @@
 
 #include <boxsum/cuda/blobs.hpp>
 #include <boxsum/cuda/guided_filter.hpp>
+#include <boxsum/cuda/row_stream.hpp>
 #include <boxsum/cuda/sat.hpp>
 #include <boxsum/cuda/shadow.hpp>
 #include <boxsum/cuda/variable_blur.hpp>
@@ -26,6 +27,7 @@ TEST(absent, everything_that_needs_a_device_says_that_there_is_none) {
     const view_shape image = cuda::device_shape(dtype::u8, 4, 5), table = cuda::device_shape(dtype::u32, 4, 5);
     EXPECT_THROW(cuda::sat_plan(sat_shapes{image, table}), unsupported);
     EXPECT_THROW(cuda::guided_filter_plan({.image = {nullptr, image}}, {{nullptr, image}}), unsupported);
+    EXPECT_THROW(cuda::row_stream({dtype::u8, 4}, {}, 1, cuda::stream_ref::legacy_default()), unsupported);
     EXPECT_THROW(cuda::variance_shadows({}, {}, cuda::stream_ref::legacy_default()), unsupported);
     EXPECT_THROW(cuda::window_means(const_any_table_view{}, {}, cuda::stream_ref::legacy_default()), unsupported);
     EXPECT_THROW(cuda::find_blobs({}, cuda::stream_ref::legacy_default()), unsupported);

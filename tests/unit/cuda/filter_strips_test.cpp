@@ -11,6 +11,8 @@
 #include <boxsum/error.hpp>
 #include <boxsum/sat.hpp>
 
+#include <functional>
+
 namespace boxsum {
 namespace {
 
@@ -258,6 +260,126 @@ TEST_F(filter_strips, plans_leave_zeros_behind_the_words_of_their_tables) {
     const std::size_t table = cuda::span_bytes(cuda::device_shape(dtype::u32, 51, 71));
     const auto first = left.bytes.begin() + static_cast<std::ptrdiff_t>(plan.workspace_bytes() - table);
     EXPECT_EQ(std::count(first, left.bytes.end(), std::byte{0}), left.bytes.end() - first);
+}
+
+/// Those of tables find zeros where they want them, whatever windows without tables have left there.
+TEST_F(filter_strips, tables_and_windows_take_turns_with_a_workspace) {
+    host_image image = test::random_image(packed(dtype::u8, 150, 40, 1), 23), counted(image.shape),
+               table(packed(dtype::u32, 150, 40, 1));
+    const filter_options options{.window = {141, 3}, .nodata = 7};  // sums of rows lie in the workspace
+    box_filter({image.view()}, {counted.view()}, options);
+    sat({image.view()}, {{table.view()}});
+    device_images device(stream());
+    const any_view from = device.upload(image.view());
+    cuda::workspace workspace;
+    const auto read = [&](const any_view& from_device, const view_shape& shape) {
+        host_image got(shape);
+        cuda::copy(from_device, got.view(), stream());
+        return got.bytes;
+    };
+    for (int round = 0; round < 3; ++round) {
+        const any_view means = device.upload(host_image(image.shape).view()),
+                       sums = device.upload(host_image(table.shape).view());
+        cuda::box_filter_async({from}, {means}, workspace, stream(), options);
+        cuda::sat_async({from}, {{sums}}, workspace, stream());
+        EXPECT_TRUE(read(means, image.shape) == counted.bytes) << "round " << round;
+        EXPECT_TRUE(read(sums, table.shape) == table.bytes) << "round " << round;
+    }
+    const std::size_t wanted = cuda::sat_plan({from}, {{device.allocate(table.shape)}}).workspace_bytes();
+    const any_view means = device.upload(host_image(image.shape).view());
+    cuda::box_filter_async({from}, {means}, workspace, stream(), options);
+    const cuda::workspace_use use(workspace, wanted, workspace.device(), stream(), 0);
+    const cuda::box_filter_plan plan({from}, {means}, options);
+    ASSERT_GE(plan.workspace_bytes(), std::size_t{256});
+    const std::size_t first = (use.bytes() - plan.workspace_bytes()) / 256 * 256;
+    ASSERT_LT(first, wanted) << "they have nothing in common";
+    host_image left(packed(dtype::u8, 1, static_cast<std::int64_t>(wanted - first), 1));
+    cuda::copy({static_cast<std::byte*>(use.data()) + first, left.shape}, left.view(), stream());
+    EXPECT_EQ(std::count(left.bytes.begin(), left.bytes.end(), std::byte{0}), std::ssize(left.bytes));
+}
+
+/// Plans of the last calls are kept: whatever a call differs in from another, it has its own.
+TEST_F(filter_strips, calls_without_a_plan_have_one_of_all_their_arguments) {
+    host_image image = test::random_image(packed(dtype::u8, 23, 31, 1), 21), mask(image.shape);
+    for (std::size_t i = 0; i < mask.bytes.size(); ++i) mask.bytes[i] = std::byte{i % 3 != 0};
+    device_images device(stream());
+    const any_view from = device.upload(image.view()), counts = device.upload(mask.view());
+    std::vector<filter_options> all{
+        {.window = 5},
+        {.window = {5, 7}},
+        {.window = 5, .border = border_mode::mirror},
+        {.window = 5, .border = border_mode::constant},
+        {.window = 5, .border = border_mode::constant, .border_value = 9},
+        {.window = 5, .rounding = rounding_mode::floor},
+        {.window = 5, .nodata = 7},
+        {.window = 5, .nodata = 8},
+        {.window = 5, .nodata = 7, .min_count = 25},
+        {.window = 5, .nodata = 7, .min_count = 25, .fill = 3},
+    };
+    struct call {
+        std::string what;
+        dtype type;
+        std::function<void(const any_view&)> on_host;
+        std::function<void(const any_view&, cuda::workspace&)> on_device;
+    };
+    std::vector<call> calls;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const filter_options options = all[i];
+        const std::string number = " of options " + std::to_string(i);
+        for (const dtype type : {dtype::u8, dtype::f64})
+            for (const bool masked : {false, true})
+                calls.push_back({"means" + number, type,
+                                 [&, options, masked](const any_view& to) {
+                                     filter_inputs inputs{image.view()};
+                                     if (masked) inputs.mask = mask.view();
+                                     box_filter(inputs, {to}, options);
+                                 },
+                                 [&, options, masked](const any_view& to, cuda::workspace& workspace) {
+                                     filter_inputs inputs{from};
+                                     if (masked) inputs.mask = counts;
+                                     cuda::box_filter_async(inputs, {to}, workspace, stream(), options);
+                                 }});
+        for (const bool root : {false, true})
+            calls.push_back({"spread" + number, dtype::f64,
+                             [&, options, root](const any_view& to) {
+                                 local_statistics(
+                                     {image.view()},
+                                     root ? window_outputs{.deviation = to} : window_outputs{.variance = to}, options);
+                             },
+                             [&, options, root](const any_view& to, cuda::workspace& workspace) {
+                                 cuda::local_statistics_async(
+                                     {from}, root ? window_outputs{.deviation = to} : window_outputs{.variance = to},
+                                     workspace, stream(), options);
+                             }});
+        for (const threshold_rule& rule :
+             {threshold_rule{}, threshold_rule{.k = 0.1}, threshold_rule{.k = 0.1, .range = 90},
+              threshold_rule{.method = threshold_method::niblack},
+              threshold_rule{.output = threshold_output::zero_one}})
+            calls.push_back(
+                {"threshold" + number, dtype::u8,
+                 [&, options, rule](const any_view& to) { adaptive_threshold({image.view()}, {to}, rule, options); },
+                 [&, options, rule](const any_view& to, cuda::workspace& workspace) {
+                     cuda::adaptive_threshold_async({from}, {to}, workspace, stream(), rule, options);
+                 }});
+        for (const double epsilon : {1e-6, 50.0})
+            calls.push_back({"contrast" + number, dtype::f32,
+                             [&, options, epsilon](const any_view& to) {
+                                 local_contrast({image.view()}, {to}, {epsilon}, options);
+                             },
+                             [&, options, epsilon](const any_view& to, cuda::workspace& workspace) {
+                                 cuda::local_contrast_async({from}, {to}, workspace, stream(), {epsilon}, options);
+                             }});
+    }
+    cuda::workspace workspace;
+    for (int round = 0; round < 2; ++round)
+        for (const call& one : calls) {
+            host_image expected(packed(one.type, 23, 31, 1)), got(expected.shape);
+            one.on_host(expected.view());
+            const any_view to = device.upload(host_image(expected.shape).view());
+            one.on_device(to, workspace);
+            cuda::copy(to, got.view(), stream());
+            EXPECT_TRUE(expected.bytes == got.bytes) << one.what << ", round " << round;
+        }
 }
 
 TEST_F(filter_strips, plans_refuse_other_calls) {

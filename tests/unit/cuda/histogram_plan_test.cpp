@@ -136,7 +136,7 @@ class small_device {
   public:
     explicit small_device(std::size_t bytes) : bytes_(bytes) {}
 
-    cuda::device_limits limits() {
+    cuda::part_limits limits() {
         return {.bytes = bytes_,
                 .memory = {.name = "a small device", .context = this, .allocate = allocate, .deallocate = deallocate}};
     }

@@ -22,6 +22,7 @@
 #include "cuda/production/histogram/count.cuh"
 #include "cuda/production/histogram/finish.cuh"
 #include "cuda/runtime/device.hpp"
+#include "cuda/runtime/device_limits.hpp"
 #include "cuda/runtime/launch.cuh"
 #endif
 
@@ -64,15 +65,6 @@ std::size_t workspace_bytes(const problem& p, const parameter_values&) {
     return slots.bytes();
 }
 
-/// Whether kernels 2 and 3 may be launched before their predecessors have ended.
-bool may_overlap() {
-    if constexpr (!overlapping_launches()) return false;
-    int device = 0, major = 0;
-    BOXSUM_CUDA_TRY(cudaGetDevice(&device));
-    BOXSUM_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    return major >= 9;
-}
-
 /// Whether all rows of all tables start at a multiple of 4 entries.
 template <typename Entry>
 bool rows_are_aligned(const bin_tables<Entry>& t) {
@@ -107,7 +99,7 @@ struct histogram_run {
     const execution& how;
     histogram_cut cut;
     histogram_workspace<count, sum> workspace;
-    bool may_overlap;
+    bool overlap;    ///< launches
     int groups = 0;  ///< enqueued so far
 
     void enqueue(const group_part& part) {
@@ -131,7 +123,7 @@ struct histogram_run {
                    {.grid = dim3(u(slab.strips * slab.bands), u(part.planes),
                                  u((part.bins + counted_bins - 1) / counted_bins)),
                     .block = count_threads,
-                    .overlaps_predecessor = may_overlap && groups > 0},
+                    .overlaps_predecessor = overlap && groups > 0},
                    how.stream, planes_of<Pixel>(memory.image, p.image), bin_finder(*p.histogram, memory), weights,
                    task);
         });
@@ -142,7 +134,7 @@ struct histogram_run {
             launch(carry_counts_kernel<count, sum>,
                    {.grid = dim3(row_blocks + col_blocks + 1, u(part.planes * part.bins)),
                     .block = carries_threads,
-                    .overlaps_predecessor = may_overlap},
+                    .overlaps_predecessor = overlap},
                    how.stream, slab, scratch, workspace.carries, row_blocks, col_blocks);
         }
 
@@ -163,7 +155,7 @@ struct histogram_run {
                            {.grid = dim3(u(slab.strips * slab.tiles), u(part.planes)),
                             .block = Warps * warp_size,
                             .shared_bytes = wave_shared_bytes(slab.tile_rows(), static_cast<int>(part.bins)),
-                            .overlaps_predecessor = may_overlap},
+                            .overlaps_predecessor = overlap},
                            how.stream, task);
                 };
                 if (slab.wave.warps == 16)
@@ -178,7 +170,7 @@ struct histogram_run {
             .grid = dim3(u(slab.strips * slab.tiles), u((part.bins + finish_warps - 1) / finish_warps), u(part.planes)),
             .block = finish_threads,
             .shared_bytes = finish_shared_bytes(slab.tile_rows()),
-            .overlaps_predecessor = may_overlap};
+            .overlaps_predecessor = overlap};
         launch(rows_are_aligned(tables) ? finish_tables_kernel<true, Entry, count, sum>
                                         : finish_tables_kernel<false, Entry, count, sum>,
                shape, how.stream, task);
@@ -188,7 +180,7 @@ struct histogram_run {
 
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
     const histogram_cut cut = cut_for_device(p);
-    const bool overlap = may_overlap();
+    const bool overlap = limits_of_device().launches_overlap();
     visit_one_of(cuda_histogram_entries{}, p.table.type, [&]<typename Entry>() {
         const histogram_group group(p, cut, sizeof(count_of<Entry>));
         workspace_slots slots(how.workspace);

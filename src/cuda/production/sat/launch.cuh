@@ -164,7 +164,7 @@ void start_tiles(const tile_launch& l, const table_memory& memory, const executi
                    {.grid = l.grid,
                     .block = tile::threads,
                     .shared_bytes = dynamic_bytes_of<block>,
-                    .overlaps_predecessor = l.limits.copy_engine},
+                    .overlaps_predecessor = l.limits.launches_overlap()},
                    how.stream, plan_of_kernel, maps, words, how.header, static_cast<std::byte*>(how.workspace),
                    how.workspace_bytes);
 }
@@ -351,20 +351,6 @@ template <typename Pixel, typename Sum>
 tile_launch launch_of_channels(const sat_geometry& g, const sat_geometry&, const device_limits& limits) {
     return visit_channels(g.channels,
                           [&]<int Channels>() { return launch_of_tiles<Pixel, Sum, Channels>(g, limits, false); });
-}
-
-/// Of the current device, by the code of a kernel for these pixels.
-template <typename Pixel>
-device_limits limits_of_kernels() {
-    int device = 0, multiprocessors = 0, major = 0;
-    BOXSUM_CUDA_TRY(cudaGetDevice(&device));
-    BOXSUM_CUDA_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-    BOXSUM_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    cudaFuncAttributes code{};
-    const auto kernel = sat_tile_kernel_of<Pixel, std::uint32_t, tile_kernel{tile_load::rows, tile_store::anywhere}>();
-    if (cudaFuncGetAttributes(&code, kernel) != cudaSuccess)
-        (void)cudaGetLastError();  // no code for this device: launches will say so
-    return {multiprocessors, major >= 9 && code.ptxVersion >= 90};
 }
 
 template <typename Pixel>

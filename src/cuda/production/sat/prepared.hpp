@@ -2,6 +2,7 @@
 
 #include "core/algorithm_record.hpp"
 #include "cuda/production/sat/geometry.hpp"
+#include "cuda/runtime/device_limits.hpp"
 
 #include <boxsum/types.hpp>
 
@@ -12,18 +13,6 @@
 
 /// Between the record `fast` and its kernels, which are compiled in several files, one for some pixel types each.
 namespace boxsum::cuda {
-
-/// What decides which kernels run and how many blocks.
-struct device_limits {
-    int multiprocessors = 0;
-    /// Compute capability 9.0 or later, of the device and of the code that runs there: tiles are loaded by the copy
-    /// engine, and launches overlap.
-    bool copy_engine = false;
-};
-
-/// Of the current device, by the code of a kernel for these pixels.
-template <typename Pixel>
-device_limits limits_of_kernels();
 
 /// Null where there is none.
 struct table_memory {

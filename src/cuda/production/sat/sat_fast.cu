@@ -7,6 +7,7 @@
 
 #ifdef __CUDACC__
 #include "core/visit_types.hpp"
+#include "cuda/production/sat/column_parts.hpp"
 #include "cuda/production/sat/prepared.hpp"
 #endif
 
@@ -33,11 +34,6 @@ path path_of(const parameter_values& values) {
 namespace {
 
 using namespace cuda;
-
-/// Of the current device. 8u32u is in every list of types.
-device_limits limits_of_device() {
-    return limits_of_kernels<u8>();
-}
 
 sat_geometry sums_of(const problem& p, const buffers& memory) {
     return {p, memory.image, p.table, memory.table, p.carries};
@@ -101,9 +97,14 @@ support supported(const problem& p, const parameter_values& values) {
 
 std::size_t bytes_of_table(const sat_geometry& g, const table_types& types, const device_limits& limits, path forced) {
     if (g.empty()) return 0;
-    const int wave_rows = wave_rows_of(g, types, limits, forced);
-    return wave_rows > 0 ? wave_workspace_bytes(g, bytes_of(types.sum), wave_rows)
-                         : tiles_workspace_bytes(g, bytes_of(types.pixel), bytes_of(types.sum), limits.multiprocessors);
+    if (const int wave_rows = wave_rows_of(g, types, limits, forced); wave_rows > 0)
+        return wave_workspace_bytes(g, bytes_of(types.sum), wave_rows);
+    const column_parts parts(g);
+    const auto bytes_of_part = [&](std::int64_t k) {
+        return tiles_workspace_bytes(parts.part(g, k), bytes_of(types.pixel), bytes_of(types.sum),
+                                     limits.multiprocessors);
+    };
+    return std::max(bytes_of_part(0), bytes_of_part(parts.count() - 1));
 }
 
 /// Whether both tables come from one launch, unless rows of image or tables are in the way.
@@ -112,6 +113,7 @@ bool takes_both(const problem& p, const device_limits& limits, path forced) {
     const sat_geometry squares = squares_of(p, {});
     // As wide as the tiles of tables of 8 bytes, whatever the types.
     return squares.rows > squares.origin && squares.cols > squares.origin && !squares.empty() &&
+           column_parts(squares).count() == 1 &&
            wave_rows_of(squares, {p.image.type, dtype::u64, true}, limits, forced) == 0;
 }
 
@@ -149,12 +151,16 @@ std::unique_ptr<const prepared_table> prepare_table(const sat_geometry& g, const
     const auto [pixel, sum, square] = types;
     if (g.empty()) return prepared;
     visit_pixels(pixel, sum, [&]<typename Pixel>() {
+        const auto prepare_part = [&](const sat_geometry& part) {
+            return part.channels > 1 ? prepare_tiles_of_channels<Pixel>(part, sum, square, limits)
+                                     : prepare_tiles<Pixel>(part, sum, square, limits);
+        };
         if (const int wave_rows = wave_rows_of(g, types, limits, forced); wave_rows > 0)
             prepared = prepare_wave<Pixel>(g, sum, square, limits, wave_rows);
-        else if (g.channels > 1)
-            prepared = prepare_tiles_of_channels<Pixel>(g, sum, square, limits);
+        else if (column_parts(g).count() > 1)
+            prepared = std::make_unique<prepared_columns>(g, bytes_of(pixel), bytes_of(sum), prepare_part);
         else
-            prepared = prepare_tiles<Pixel>(g, sum, square, limits);
+            prepared = prepare_part(g);
     });
     return prepared;
 }

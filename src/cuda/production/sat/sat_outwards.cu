@@ -245,7 +245,7 @@ support tiles_supported(const problem& p) {
     if (p.form.offsets != nullptr && p.image.planes > offsets_of_launch)
         return {false, "path=tiles: offsets of more than 64 planes"};
     if (core_of(p).empty() || !tiles_can_be_counted(p.table)) return {false, "path=tiles: no table of its size"};
-    if (!limits_of_kernels<u8>().copy_engine) return {false, "path=tiles: needs compute capability 9.0"};
+    if (!limits_of_device().copy_engine) return {false, "path=tiles: needs compute capability 9.0"};
     return {};
 }
 
@@ -347,7 +347,7 @@ sat_geometry geometry_of(const problem& p, const view_shape& table) {
 std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
     std::size_t bytes = strips_workspace_bytes(p);
     if (!takes_tiles(p, path_of(values))) return bytes;
-    const int multiprocessors = limits_of_kernels<u8>().multiprocessors;
+    const int multiprocessors = limits_of_device().multiprocessors;
     for (const std::optional<view_shape>& table : {std::optional(p.table), p.squares})
         if (table)
             bytes = std::max(bytes,
@@ -366,7 +366,7 @@ class prepared_outwards final : public prepared_problem {
             offsets_.push_back(p.form.offset_of(k % p.image.channels, k / p.image.channels, p.image.channels));
         if (many) p_.form.offsets = offsets_.data();
         if (!takes_tiles(p, path_of(values))) return;
-        const device_limits limits = limits_of_kernels<u8>();
+        const device_limits limits = limits_of_device();
         const auto tiles_of = [&](const view_shape& table, bool square) {
             sat_geometry g = geometry_of(p, table);
             g.offsets = offsets_;

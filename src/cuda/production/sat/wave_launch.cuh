@@ -80,8 +80,8 @@ class prepared_wave final : public prepared_table {
         workspace_slots slots(how.workspace);
         const wave_words words(slots, tiles_, tile::row_words, tile::col_words, words_of<Sum>);
         launch(sat_wave_kernel<Pixel, Sum, WarpRows>,
-               {.grid = tiles_, .block = tile::threads, .overlaps_predecessor = limits_.copy_engine}, how.stream, plan,
-               around, words, how.header, static_cast<std::byte*>(how.workspace), how.workspace_bytes);
+               {.grid = tiles_, .block = tile::threads, .overlaps_predecessor = limits_.launches_overlap()}, how.stream,
+               plan, around, words, how.header, static_cast<std::byte*>(how.workspace), how.workspace_bytes);
         return true;
     }
 
@@ -127,8 +127,8 @@ void enqueue_wave_list(std::span<const sat_geometry> images, const device_limits
     workspace_slots slots(how.workspace);
     const wave_words words(slots, tiles, tile::row_words, tile::col_words, words_of<Sum>);
     launch(sat_wave_list_kernel<Pixel, Sum>,
-           {.grid = tiles, .block = tile::threads, .overlaps_predecessor = limits.copy_engine}, how.stream, list, words,
-           how.header, static_cast<std::byte*>(how.workspace), how.workspace_bytes);
+           {.grid = tiles, .block = tile::threads, .overlaps_predecessor = limits.launches_overlap()}, how.stream, list,
+           words, how.header, static_cast<std::byte*>(how.workspace), how.workspace_bytes);
 }
 
 template <typename Pixel>

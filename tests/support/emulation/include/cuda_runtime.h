@@ -4,6 +4,7 @@
 
 #include "cuda_runtime_api.h"
 #include "support/emulation/machine.hpp"
+#include "support/emulation/settings.hpp"
 
 #include <tuple>
 #include <utility>
@@ -49,7 +50,7 @@ struct cudaFuncAttributes {
 };
 template <typename... Parameters>
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*)(Parameters...)) {
-    *attributes = {90};
+    *attributes = {10 * boxsum::emulation::configure().code};
     return cudaSuccess;
 }
 

@@ -19,8 +19,7 @@ namespace boxsum::cuda {
 inline constexpr bool has_copy_engine = true, may_lack_copy_engine = true;
 
 inline void require_copy_engine() {
-    if (emulation::configure().compute_capability < 9)
-        emulation::fail("the copy engine is used on a device of compute capability 8");
+    if (!emulation::runs_code_of_9()) emulation::fail("the copy engine is used by code for compute capability 8");
 }
 
 inline void announce_barriers() {}

@@ -1,0 +1,111 @@
+// The tool with --device cuda: every pixel by definition, and computed there.
+
+#include "command_line.hpp"
+#include "errors.hpp"
+#include "support/emulation/settings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace boxsum::cli {
+namespace {
+
+constexpr std::int64_t rows = 23, cols = 37;
+
+class tool_on_a_device : public testing::Test {
+  protected:
+    void SetUp() override { std::filesystem::create_directories(folder_); }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+    void write(const std::string& name, const std::vector<std::uint8_t>& pixels) const {
+        std::ofstream out(path(name), std::ios::binary);
+        out << "P5\n" << cols << ' ' << rows << "\n255\n";
+        out.write(reinterpret_cast<const char*>(pixels.data()), static_cast<std::streamsize>(pixels.size()));
+    }
+
+    std::vector<std::uint8_t> read(const std::string& name) const {
+        std::ifstream in(path(name), std::ios::binary);
+        const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
+        EXPECT_GE(bytes.size(), static_cast<std::size_t>(rows * cols));
+        return {bytes.end() - rows * cols, bytes.end()};
+    }
+
+  private:
+    std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
+                                    ("boxsum-tool-" + std::to_string(reinterpret_cast<std::uintptr_t>(this)) + "-" +
+                                     testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+TEST_F(tool_on_a_device, blur_by_depth) {
+    std::vector<std::uint8_t> image, depth;
+    for (std::int64_t i = 0; i < rows * cols; ++i) {
+        image.push_back(static_cast<std::uint8_t>(i * 7919 % 251));
+        depth.push_back(static_cast<std::uint8_t>(10 + i % 7 * 10));
+    }
+    write("in.pgm", image);
+    write("depth.pgm", depth);
+    for (const int order : {1, 2}) {
+        const auto blur = [&](const std::string& device, const std::string& out) {
+            return parse_command_line({"blur", path("in.pgm"), path(out), "--depth", path("depth.pgm"), "--focus", "20",
+                                       "--aperture", "4", "--order", std::to_string(order), "--device", device,
+                                       "-q"})();
+        };
+        const std::uint64_t before = emulation::bytes_from_host();
+        ASSERT_EQ(blur("cuda", "device.pgm"), exit_code::done);
+        EXPECT_GE(emulation::bytes_from_host(), before + static_cast<std::uint64_t>(rows * cols));
+
+        const auto weight = [&](std::int64_t radius, std::int64_t distance) {
+            return order == 1 ? 1
+                              : 2 * radius + 1 - std::abs(distance);  // a box, or the tent that it makes with itself
+        };
+        const std::vector<std::uint8_t> found = read("device.pgm");
+        for (std::int64_t r = 0; r < rows; ++r)
+            for (std::int64_t c = 0; c < cols; ++c) {
+                const double z = depth[static_cast<std::size_t>(r * cols + c)];
+                const auto radius = static_cast<std::int64_t>(std::floor(4.0 / order * std::fabs(1 - 20 / z) + 0.5));
+                std::int64_t sum = 0, weights = 0;
+                for (std::int64_t y = std::max<std::int64_t>(r - order * radius, 0);
+                     y <= std::min(r + order * radius, rows - 1); ++y)
+                    for (std::int64_t x = std::max<std::int64_t>(c - order * radius, 0);
+                         x <= std::min(c + order * radius, cols - 1); ++x) {
+                        const std::int64_t w = weight(radius, y - r) * weight(radius, x - c);
+                        sum += w * image[static_cast<std::size_t>(y * cols + x)];
+                        weights += w;
+                    }
+                ASSERT_EQ(found[static_cast<std::size_t>(r * cols + c)], (2 * sum + weights) / (2 * weights))
+                    << r << ", " << c << ", order " << order;
+            }
+        ASSERT_EQ(blur("cpu", "host.pgm"), exit_code::done);
+        EXPECT_EQ(read("host.pgm"), found);
+    }
+}
+
+/// What the library says of its arguments names the tool's options.
+TEST_F(tool_on_a_device, depths_that_are_wrong_are_refused_as_on_the_cpu) {
+    write("in.pgm", std::vector<std::uint8_t>(rows * cols, 9));
+    write("depth.pgm", std::vector<std::uint8_t>(rows * cols, 0));
+    const auto refusal = [&](const std::string& device) -> std::string {
+        try {
+            parse_command_line({"blur", path("in.pgm"), path("out.pgm"), "--depth", path("depth.pgm"), "--focus", "20",
+                                "--device", device, "-q"})();
+        } catch (const std::exception& e) {
+            return e.what();
+        }
+        return "done";
+    };
+    EXPECT_EQ(refusal("cuda"), refusal("cpu"));
+}
+
+}  // namespace
+}  // namespace boxsum::cli
