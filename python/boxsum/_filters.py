@@ -813,7 +813,7 @@ def guided_filter(
 
     Raises:
         InvalidArgument: a ValueError; as `box_filter`, and for the epsilon and a guide of another shape or place.
-        Unsupported: a TypeError; another dtype, and on a device windows of more than some 380 columns.
+        Unsupported: a TypeError; another dtype.
         OutOfMemory: a MemoryError.
 
     Source: He, Sun and Tang 2010.

@@ -1,5 +1,5 @@
 // Filters on devices whose blocks have 99 KiB of shared memory, as those of compute capability 8.6, 8.9 and 12.0:
-// windows that an H200 takes with larger blocks come out of smaller ones, and what does not is refused by the plan.
+// windows that an H200 takes with larger blocks come out of smaller ones.
 
 #include "support/emulation/settings.hpp"
 #include "support/guided_reference.hpp"
@@ -99,36 +99,6 @@ TEST(small_blocks, take_wide_windows_with_a_guide) {
     }
     for (std::size_t i = 0; i < result.size(); ++i)
         ASSERT_NEAR(result[i], static_cast<double>(expected[i].value), 1e-9) << i;
-}
-
-/// What a plan for memory that is not there says.
-template <typename F>
-std::string refusal(F&& make_plan) {
-    try {
-        make_plan();
-    } catch (const unsupported& e) {
-        return e.what();
-    }
-    return "made";
-}
-
-TEST(small_blocks, refuse_what_is_too_wide_when_planned) {
-    const view_shape shape{dtype::f32, 1, 20, 2000, 1, 8000, 0};
-    const const_any_view image{nullptr, shape};
-    const any_view result{nullptr, shape};
-    const auto guided = [&](std::int64_t reach) {
-        return refusal([&] {
-            const cuda::guided_filter_plan plan({image, image}, {result}, {0.5},
-                                                {.window = window(window_extents{1, 1, reach, reach})});
-        });
-    };
-    // Up to three quarters of the columns of a block of 256 and of 128 threads.
-    for (const auto& [device, most_guided] : {std::pair{settings{}, 191}, std::pair{small_blocks, 95}}) {
-        const scoped_settings on(device);
-        EXPECT_EQ(guided(most_guided), "made") << most_guided;
-        EXPECT_EQ(guided(most_guided + 1), "window: is 3 by " + std::to_string(2 * most_guided + 3) +
-                                               " for 20 by 2000 pixels, more than devices take for guided filters yet");
-    }
 }
 
 }  // namespace

@@ -13,8 +13,9 @@
 /// - Without a guide, and with one of 1 to 4 channels. Images, guides and results of 8u, 16u, 32f and 64f in any
 ///   combination that the CPU takes, of any strides: what is not plain is copied in the workspace. Image and guide of
 ///   one type are fastest, and of a guide of several channels integers: moments of floats take additions only there.
-/// - Every border that the CPU takes. Windows are at most some 380 columns wide, and do not reach several times beyond
-///   the image: others are unsupported.
+/// - Every border and window that the CPU takes. Sums of windows of more than some 380 columns (190 with a guide on
+///   devices of compute capability 8.6, 8.9 and 12.0, whose blocks have less shared memory), and of those that reach
+///   several times beyond the image, go through memory, which takes several times as long.
 /// - Where image, guide or result is of 64f, all is in double, as on the CPU; moments are sums that keep what they are
 ///   rounded by, as those of local_statistics() on devices.
 /// - Else a and b are rounded to 24 bits and to multiples of powers of two; their means are in double. A result is then
@@ -26,9 +27,8 @@
 ///   for those of 32f; A and B the largest |a| and |b| in the window; |guide| the sum of its channels' magnitudes. So a
 ///   result of integers may differ by one from the CPU's.
 /// - Moments of integers are exact, and so are the sums of their fits, for windows of at most 65536 pixels and an
-/// epsilon
-///   of at least 5 for 8u and 400000 for 16u: then a strip of an image, with all that its windows reach, has the bits
-///   of the whole.
+///   epsilon of at least 5 for 8u and 400000 for 16u: then a strip of an image, with all that its windows reach, has
+///   the bits of the whole.
 /// - Moments of 32f with a grey guide or none may slide, which adds at most 2^-21 (P + A G): P and G the largest
 ///   magnitudes of image and guide in the neighbourhood, some hundred rows and columns; as P counts at most 1024 times
 ///   the smallest magnitude there that is not 0. Neighbourhoods for which more would have to be said, as where a value
@@ -37,11 +37,10 @@
 /// - Device memory (a plan's: its workspace): 8 bytes per pixel and channel of a plane, 16 in double; for windows of
 ///   more than 64 rows some 3 more, up to 14 where an image is small. With a guide of 2 to 4 channels as many, and the
 ///   image (where it has several channels) and the guide once more; for each of the guide's channels 4 bytes more, 8 in
-///   double; and for some 8 million pixels, or 256 rows, of moments 64, 104 and 152 bytes. Planes follow each other in
-///   the same memory. For host images also image, guide and result.
+///   double; and for some 8 million pixels, or 256 rows, of moments 64, 104 and 152 bytes. Sums that go through memory
+///   up to 256 MiB, or 128 bytes for each pixel of a row and of the reach. Planes follow each other in the same memory.
+///   For host images also image, guide and result.
 /// - `threads` has no effect. Results have the same bits from run to run.
-/// - On devices of compute capability 8.6, 8.9 and 12.0, whose blocks have less shared memory, windows with a guide are
-///   at most some 190 columns wide.
 /// Throws as guided_filter() does, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, unsupported without a device.
 namespace boxsum BOXSUM_EXPORT {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cuda/filters/guided_kernels.hpp"
+#include "cuda/filters/large_windows.cuh"
 #include "cuda/filters/real_windows.cuh"
 
 #include <algorithm>
@@ -8,7 +9,8 @@
 #include <cstdint>
 #include <utility>
 
-/// Windows of one image or several of any types by additions only (real_windows.cuh).
+/// Windows of one image or several of any types by additions only: of blocks (real_windows.cuh), and of any size
+/// (large_windows.cuh).
 namespace boxsum::cuda {
 
 inline constexpr int most_adding_threads = 256;  // four sums with what they are rounded by fill shared memory
@@ -28,11 +30,12 @@ struct adding_view<1> : real_view {};
 
 /// `Terms` has `images`, how many there are, `sums`, of(their pixels) at a place, and which channel of the later ones
 /// goes with one of the first.
-template <typename Terms>
+template <typename Terms, int Cols = layout_of(real_terms::moments, dtype::f64).cols>
 struct adding_kernel {
     using Pixel = any_pixel;
+    using place = adding_kernel<Terms, 1>;
     static constexpr terms_layout layout = layout_of(real_terms::moments, dtype::f64);
-    static constexpr int K = layout.cols, G = layout.rows, images = Terms::images;
+    static constexpr int K = Cols, G = layout.rows, images = Terms::images;
     using sums = typename Terms::sums;
     using pixels = real_run<double, K>;
     using view = adding_view<images>;
@@ -105,15 +108,7 @@ struct adding_kernel {
 /// f(row, column, pixels of the window, sums) of all windows of a block with results.
 template <typename Kernel, typename F>
 __device__ void for_each_added_window(const real_view& t, F f) {
-    {  // mostly none of a chunk of bands is wanted
-        const int strip = static_cast<int>(blockIdx.x) % t.strips, chunk = static_cast<int>(blockIdx.x) / t.strips;
-        const int band = t.first_band + chunk * t.chunk_bands, bands = t.first_band + t.bands,
-                  end = band + t.chunk_bands < bands ? band + t.chunk_bands : bands;
-        if (!wanted(t, static_cast<int>(blockIdx.y), band * t.band_rows, end * t.band_rows, strip * t.strip_cols,
-                    (strip + 1) * t.strip_cols))
-            return;
-    }
-    for_each_real_window<Kernel>(t, [&](const real_windows_of_thread<Kernel>& windows) {
+    const auto each = [&](const real_windows_of_thread<Kernel>& windows) {
 #pragma unroll
         for (int j = 0; j < Kernel::G; ++j) {
             if (j < windows.first || j >= windows.end) continue;
@@ -126,7 +121,30 @@ __device__ void for_each_added_window(const real_view& t, F f) {
                 f(row, col, height * static_cast<double>(t.cols.count(col)), windows.rows[j].of[i]);
             }
         }
-    });
+    };
+    if (t.large.suffixes != nullptr) return for_each_large_window<Kernel>(t, each);
+    {  // mostly none of a chunk of bands is wanted
+        const int strip = static_cast<int>(blockIdx.x) % t.strips, chunk = static_cast<int>(blockIdx.x) / t.strips;
+        const int band = t.first_band + chunk * t.chunk_bands, bands = t.first_band + t.bands,
+                  end = band + t.chunk_bands < bands ? band + t.chunk_bands : bands;
+        if (!wanted(t, static_cast<int>(blockIdx.y), band * t.band_rows, end * t.band_rows, strip * t.strip_cols,
+                    (strip + 1) * t.strip_cols))
+            return;
+    }
+    for_each_real_window<Kernel>(t, each);
+}
+
+/// Whether blocks hold the windows of a job.
+template <typename Kernel>
+bool adds_in_blocks(const filters::window_job& job) {
+    return real_supports(job, true) &&
+           job.cols.before + job.cols.after + Kernel::K <= adding_threads<Kernel>() * Kernel::K * 3 / 4;
+}
+
+/// Device memory for windows by additions: none where blocks hold them.
+template <typename Kernel>
+std::size_t adding_bytes(const filters::window_job& job) {
+    return adds_in_blocks<Kernel>(job) ? 0 : large_scratch_bytes(job, Kernel::sums::values, job.first_row, job.end_row);
 }
 
 /// Blocks at most so wide as shared memory allows.
@@ -148,19 +166,31 @@ real_shape adding_shape(const filters::window_job& job) {
 }
 
 /// Launches `kernel`, whose first parameter is the view, for the windows that are refused by sums that slide; all where
-/// that has no words.
+/// that has no words. `scratch`: adding_bytes().
 template <typename Kernel, typename... Parameters, typename... Arguments>
 void launch_adding(void (*kernel)(typename Kernel::view, Parameters...), const filters::window_job& job,
-                   const const_any_view (&images)[Kernel::images], const refused_blocks& refused, stream_ref stream,
-                   const Arguments&... arguments) {
-    const real_shape shape = adding_shape<Kernel>(job);
-    const auto on = [&](const const_any_view& image) {
-        return on_device<Kernel>({&job, image, {}, {}, job.first_row, job.end_row, nullptr, refused}, shape);
+                   const const_any_view (&images)[Kernel::images], const refused_blocks& refused, void* scratch,
+                   stream_ref stream, const Arguments&... arguments) {
+    const auto windows = [&](const const_any_view& image) {
+        return real_windows{&job, image, {}, {}, job.first_row, job.end_row, nullptr, refused};
     };
-    typename Kernel::view t{};
-    static_cast<real_view&>(t) = on(images[0]);
-    if constexpr (Kernel::images > 1)
-        for (int k = 1; k < Kernel::images; ++k) t.others[k - 1] = on(images[k]);
+    const auto view_of = [&](const auto& on) {
+        typename Kernel::view t{};
+        static_cast<real_view&>(t) = on(windows(images[0]));
+        if constexpr (Kernel::images > 1)
+            for (int k = 1; k < Kernel::images; ++k) t.others[k - 1] = on(windows(images[k]));
+        return t;
+    };
+    if (!adds_in_blocks<Kernel>(job)) {
+        const large_shape shape = large_shape_of(job, Kernel::sums::values, job.first_row, job.end_row);
+        const auto on = [&](const real_windows& w) { return large_on_device<Kernel>(w, shape); };
+        return launch_large<typename Kernel::place>(view_of(on), job, shape, scratch, Kernel::K, Kernel::G, stream,
+                                                    [&](const typename Kernel::view& t, const launch_shape& grid) {
+                                                        launch(kernel, grid, stream, t, arguments...);
+                                                    });
+    }
+    const real_shape shape = adding_shape<Kernel>(job);
+    const typename Kernel::view t = view_of([&](const real_windows& w) { return on_device<Kernel>(w, shape); });
     const int chunks = (shape.bands + shape.chunk_bands - 1) / shape.chunk_bands;
     launch(kernel,
            {.grid = {static_cast<unsigned>(shape.strips * chunks), static_cast<unsigned>(t.channels), 1},

@@ -52,11 +52,10 @@ class planned_guided_filter {
         const view_shape moments = device_shape(dtype::f32, image.rows, image.cols, channels);
         fits_ = filters::windows_of({.image = moments}, windows(job_.fits));
         means_ = filters::box_filter_job({.image = plane_}, {plane_}, windows(job_.means));
-        if (!guided_supports(fits_, given.guide.has_value()) || !guided_supports(means_, colours_))
-            throw unsupported("window: is " + std::to_string(job_.fits.above + 1 + job_.fits.below) + " by " +
-                              std::to_string(job_.fits.left + 1 + job_.fits.right) + " for " +
-                              std::to_string(image.rows) + " by " + std::to_string(image.cols) +
-                              " pixels, more than devices take for guided filters yet");
+        for (const auto& [what, extent] : {std::pair{"rows", image.rows}, {"cols", image.cols}})
+            if (extent > largest_real_extent)
+                throw unsupported("image: " + std::string(what) + " is " + std::to_string(extent) +
+                                  ", which devices do not do yet");
         units_ = guided_units(means_, image.type, job_.epsilon);
         if (colours_) {
             bytes_ += guided_colour_bytes(colours({nullptr, image}, {nullptr, guide}, {nullptr, result}, nullptr));
@@ -137,7 +136,7 @@ fused_shape guided_shape_of(const filters::window_job& job) {
     const std::int64_t taken = job.rows.before + job.rows.after, beyond = job.cols.before + job.cols.after + K;
     std::int64_t threads = 32;
     while (threads < most_threads && 4 * beyond > threads * K && width + beyond > threads * K) threads *= 2;
-    const std::int64_t fits = width + beyond <= threads * K ? width : (threads * K - beyond) / K * K;
+    const std::int64_t fits = width + beyond <= threads * K ? width : std::max((threads * K - beyond) / K * K, K);
     const std::int64_t strip = up_to(up_to(width, up_to(width, fits)), K) * K, strips = up_to(width, strip);
     std::int64_t band = 128;
     const auto held = [&] { return strips * job.shape.channels * up_to(rows, band) * (threads / 32) / resident_warps; };

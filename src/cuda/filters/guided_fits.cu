@@ -72,33 +72,35 @@ __global__ __launch_bounds__(most_adding_threads) void adding_moment_kernel(
 
 }  // namespace
 
-bool guided_supports(const filters::window_job& job, bool guided) {
-    constexpr int K = moment_kernel<true>::K;
-    const std::int64_t threads =
-        guided ? adding_threads<moment_kernel<true>>() : adding_threads<moment_kernel<false>>();
-    return real_supports(job, true) && job.cols.before + job.cols.after + K <= threads * K * 3 / 4;
-}
-
 namespace {
 
+/// Sums slide of windows that blocks hold: those that are refused are made by additions.
+template <bool Guided>
+bool may_slide(const guided_windows& windows) {
+    return adds_in_blocks<moment_kernel<Guided>>(*windows.job) && moments_slide(windows);
+}
+
 bool slide(const guided_fits& fits) {
-    return fits.a.shape.type == dtype::f32 && moments_slide(fits);
+    if (fits.a.shape.type != dtype::f32) return false;
+    return fits.guide.shape.rows == 0 ? may_slide<false>(fits) : may_slide<true>(fits);
 }
 
 /// Those of integers are exact. Floats take additions, whose order does not depend on which rows are made at once
 /// (real_windows.cuh), and so have the same bits, too.
 bool slide(const guided_moments& moments) {
-    return !is_floating(moments.image.shape.type) && moments_slide(moments);
+    return !is_floating(moments.image.shape.type) && may_slide<true>(moments);
 }
 
 }  // namespace
 
 std::size_t guided_scratch_bytes(const guided_fits& fits) {
-    return slide(fits) ? sliding_moment_bytes(fits) : 0;
+    if (slide(fits)) return sliding_moment_bytes(fits);
+    return fits.guide.shape.rows == 0 ? adding_bytes<moment_kernel<false>>(*fits.job)
+                                      : adding_bytes<moment_kernel<true>>(*fits.job);
 }
 
 std::size_t guided_scratch_bytes(const guided_moments& moments) {
-    return slide(moments) ? sliding_moment_bytes(moments) : 0;
+    return slide(moments) ? sliding_moment_bytes(moments) : adding_bytes<moment_kernel<true>>(*moments.job);
 }
 
 void enqueue_guided_fits(const guided_fits& fits, stream_ref stream) {
@@ -108,17 +110,17 @@ void enqueue_guided_fits(const guided_fits& fits, stream_ref stream) {
         if (!is_floating(fits.image.shape.type)) return;
     }
     if (fits.guide.data == nullptr)
-        launch_adding<moment_kernel<false>>(adding_fit_kernel<false>, *fits.job, {fits.image}, refused, stream,
-                                            fit_output(fits));
+        launch_adding<moment_kernel<false>>(adding_fit_kernel<false>, *fits.job, {fits.image}, refused, fits.scratch,
+                                            stream, fit_output(fits));
     else
         launch_adding<moment_kernel<true>>(adding_fit_kernel<true>, *fits.job, {fits.image, fits.guide}, refused,
-                                           stream, fit_output(fits));
+                                           fits.scratch, stream, fit_output(fits));
 }
 
 void enqueue_guided_moments(const guided_moments& moments, stream_ref stream) {
     if (slide(moments)) return enqueue_sliding_moments(moments, stream);
-    launch_adding<moment_kernel<true>>(adding_moment_kernel, *moments.job, {moments.image, moments.guide}, {}, stream,
-                                       moment_output(moments));
+    launch_adding<moment_kernel<true>>(adding_moment_kernel, *moments.job, {moments.image, moments.guide}, {},
+                                       moments.scratch, stream, moment_output(moments));
 }
 
 }  // namespace boxsum::cuda

@@ -60,11 +60,6 @@ struct guided_means {
     void* scratch = nullptr;
 };
 
-/// Whether kernels for the current device take the windows of a job: not if they are wider than a block, or reach
-/// several times beyond the image. With a guide of its own a block has more sums, and less room for them on devices of
-/// little shared memory.
-bool guided_supports(const filters::window_job& job, bool guided);
-
 /// Device memory for fits of these shapes, whatever it holds.
 std::size_t guided_scratch_bytes(const guided_fits& fits);
 std::size_t guided_scratch_bytes(const guided_moments& moments);

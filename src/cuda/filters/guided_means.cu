@@ -361,8 +361,11 @@ double pixels_of(const filters::window_job& job, const fused_shape& shape) {
     return static_cast<double>(job.rows.width() + 1) * (shape.threads * slide_columns);
 }
 
+/// Of windows that blocks hold: those that are refused are made by additions.
+template <int Guides>
 bool means_slide(const guided_means& means) {
-    return means.b.shape.type == dtype::f32 && sliding_supports(*means.job);
+    return means.b.shape.type == dtype::f32 && adds_in_blocks<fit_kernel<Guides>>(*means.job) &&
+           sliding_supports(*means.job);
 }
 
 template <int Guides>
@@ -392,11 +395,12 @@ refused_blocks enqueue_sliding_results(const guided_means& means, const evaluati
 template <int Guides>
 void enqueue_result(const guided_means& means, const evaluation<Guides>& to, stream_ref stream) {
     refused_blocks refused;
-    if (means_slide(means)) refused = enqueue_sliding_results(means, to, stream);
+    if (means_slide<Guides>(means)) refused = enqueue_sliding_results(means, to, stream);
     const_any_view fits[Guides + 1];
     for (std::size_t k = 0; k < Guides; ++k) fits[k] = means.a[k];
     fits[Guides] = means.b;
-    launch_adding<fit_kernel<Guides>>(adding_result_kernel<Guides>, *means.job, fits, refused, stream, to);
+    launch_adding<fit_kernel<Guides>>(adding_result_kernel<Guides>, *means.job, fits, refused, means.scratch, stream,
+                                      to);
 }
 
 template <typename F>
@@ -426,11 +430,15 @@ guided_units::guided_units(const filters::window_job& means, dtype image, double
 
 std::size_t guided_means_bytes(const guided_means& means) {
     const filters::window_job& job = *means.job;
-    if (!means_slide(means)) return 0;
-    const fused_shape shape = guided_shape_of(job);
-    std::size_t bytes = refused_bytes(job, shape);
-    if (!shape.prepared) return bytes;
+    std::size_t bytes = 0;
     visit_guides(means.guides, [&]<int Guides>() {
+        if (!means_slide<Guides>(means)) {
+            bytes = adding_bytes<fit_kernel<Guides>>(job);
+            return;
+        }
+        const fused_shape shape = guided_shape_of(job);
+        bytes = refused_bytes(job, shape);
+        if (!shape.prepared) return;
         const std::int64_t slots = job.shape.channels * shape.segments * (shape.segment_cols / slide_columns);
         bytes += static_cast<std::size_t>(slots) * sizeof(typename fit_slide<Guides>::columns);
     });

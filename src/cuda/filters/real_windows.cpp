@@ -125,16 +125,16 @@ bool real_slides(const window_job& job, bool squares) {
 
 namespace {
 
-/// Of a row: what windows hold of the columns, then sums to the ends of blocks, and sums from their begins.
-std::int64_t large_row_bytes(const window_job& job) {
-    return job.shape.channels * (job.cols.extended() + 1) * 2 * layout_of(real_terms::weighted_moments, {}).values * 8;
+/// Of a row: sums to the ends of blocks, and from their begins.
+std::int64_t large_row_bytes(const window_job& job, int values) {
+    return job.shape.channels * (job.cols.extended() + 1) * 2 * values * 8;
 }
 
 }  // namespace
 
-large_shape large_shape_of(const window_job& job, std::int64_t first_row, std::int64_t end_row) {
+large_shape large_shape_of(const window_job& job, int values, std::int64_t first_row, std::int64_t end_row) {
     constexpr std::int64_t memory = std::int64_t{1} << 28, most_bands = 1024;
-    const std::int64_t row = large_row_bytes(job);
+    const std::int64_t row = large_row_bytes(job, values);
     large_shape shape;
     shape.line = static_cast<int>(job.cols.extended());
     shape.band_rows = static_cast<int>(std::bit_floor(
@@ -146,11 +146,16 @@ large_shape large_shape_of(const window_job& job, std::int64_t first_row, std::i
     return shape;
 }
 
+std::size_t large_scratch_bytes(const window_job& job, int values, std::int64_t first_row, std::int64_t end_row) {
+    const large_shape shape = large_shape_of(job, values, first_row, end_row);
+    const std::int64_t rows = std::int64_t{shape.chunk_bands} * shape.band_rows;
+    return static_cast<std::size_t>(rows * large_row_bytes(job, values) + 255) / 256 * 256;
+}
+
 std::size_t real_scratch_bytes(const window_job& job, bool squares, std::int64_t first_row, std::int64_t end_row) {
-    if (!real_slides(job, squares) && !real_supports(job, squares)) {
-        const large_shape shape = large_shape_of(job, first_row, end_row);
-        return static_cast<std::size_t>(shape.chunk_bands * shape.band_rows * large_row_bytes(job) + 255) / 256 * 256;
-    }
+    if (!real_slides(job, squares) && !real_supports(job, squares))
+        return large_scratch_bytes(job, layout_of(real_terms::weighted_moments, job.shape.type).values, first_row,
+                                   end_row);
     const real_terms terms = real_terms_of(job, squares);
     const std::size_t adding = real_supports(job, squares) ? segment_bytes(job, terms, first_row, end_row) : 0;
     if (!real_slides(job, squares)) return adding;

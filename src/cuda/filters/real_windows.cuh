@@ -36,6 +36,21 @@ namespace boxsum::cuda {
 
 inline constexpr int most_real_threads = 512;
 
+/// Windows whose sums lie in memory (large_windows.cuh). A chunk of bands has a line for each row and channel, of sums
+/// by place of the extended image and one more.
+struct large_view {
+    void* suffixes =
+        nullptr;  ///< at first what windows hold of the columns; the last is of what all windows hold on top
+    void* prefixes = nullptr;
+    int line = 1;
+    int chunk_row = 0;               ///< the first in memory, a band's
+    int first_row = 0, end_row = 0;  ///< with results
+
+    __device__ std::int64_t line_at(int row, int channel, int channels) const {
+        return (std::int64_t{row - chunk_row} * channels + channel) * (line + 1);
+    }
+};
+
 struct real_view {
     filters::window_axis rows, cols;
     const char *image, *mask, *weights;  ///< null: none
@@ -56,6 +71,7 @@ struct real_view {
     bool in_units;   ///< a thread's pixels, and what goes with them, can be read together
     double inverse;  ///< of the pixels of an uncut window
     refused_blocks refused;
+    large_view large;  ///< without memory: blocks hold the windows
     double noise;  ///< what compensated sums of squares may be off by, of the square of their number times themselves
 };
 

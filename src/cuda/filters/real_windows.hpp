@@ -28,7 +28,7 @@ real_terms real_terms_of(const filters::window_job& job, bool squares);
 inline constexpr std::int64_t largest_real_extent = std::int64_t{1} << 28;  ///< places are 32-bit numbers
 
 /// Whether blocks hold the windows of a job: not if they are wider, reach several times beyond the image, or have more
-/// pixels than a packed sum. Of others the sums lie in memory (large_windows.cu).
+/// pixels than a packed sum. Of others the sums lie in memory (large_windows.cuh).
 bool real_supports(const filters::window_job& job, bool squares);
 /// Whether sums slide instead: floats leave some blocks to windows that are held.
 bool real_slides(const filters::window_job& job, bool squares);
@@ -64,7 +64,11 @@ struct large_shape {
     int first_band = 0, bands = 1;
     int chunk_bands = 1;
 };
-large_shape large_shape_of(const filters::window_job& job, std::int64_t first_row, std::int64_t end_row);
+large_shape large_shape_of(const filters::window_job& job, int values, std::int64_t first_row, std::int64_t end_row);
+
+/// Device memory for these, of sums of so many doubles.
+std::size_t large_scratch_bytes(const filters::window_job& job, int values, std::int64_t first_row,
+                                std::int64_t end_row);
 
 /// Device memory for the windows of some rows, whatever it holds. Those of means may slide.
 std::size_t real_scratch_bytes(const filters::window_job& job, bool squares, std::int64_t first_row,

@@ -304,7 +304,7 @@ TEST_F(real_windows_test, large_windows_have_several_chunks) {
     const view_shape shape = test::packed(dtype::u8, 2300, 5, 1);
     const filter_options options{
         .window = window_extents{0, 0, 40, 33}, .border = border_mode::replicate, .threads = 1};
-    ASSERT_LT(cuda::large_shape_of(filters::windows_of({shape}, options), 3, 2300).chunk_bands, 1200);
+    ASSERT_LT(cuda::large_shape_of(filters::windows_of({shape}, options), 6, 3, 2300).chunk_bands, 1200);
     placed image(shape, 0, 0), mean(test::packed(dtype::f64, 2300, 5, 1), 0, 0), count = mean;
     fill(image.view(), pattern::random, 7);
     const any_view means = upload(mean), counts = upload(count);
