@@ -128,7 +128,7 @@ def head_comment(path):
             text += "```text\n" + "\n".join(part[4:] for part in block.splitlines()) + "\n```\n\n"
             continue
         for word in ("Cost:", "Limits:", "Differs from the papers:", "Differs from the paper:"):
-            block = re.sub(rf"(?:^|(?<=[\n ])){word}", f"\n\n**{word}**", block)
+            block = re.sub(rf"(?:^|[\n ]){word}", f"\n\n**{word}**", block)
         text += escaped(block.strip()) + "\n\n"
         if number == 0:
             text = text.replace("\n", "\n\n", 1) if "\n" in block else text
