@@ -1,5 +1,6 @@
 """What the tests of the command-line tool share: running it, and judging failures."""
 
+import itertools
 import os
 import pathlib
 import subprocess
@@ -16,6 +17,9 @@ SHIPPED_PHOTO = ROOT / "data" / "astronaut.png"
 # A program that runs longer hangs. It is far more than any takes: other programs may have the processors.
 TIME_LIMIT = 600  # seconds
 
+# Sanitizers look at addresses, and let a start take ten times as long.
+SANITIZED = bool(os.environ.get("BOXSUM_SANITIZED"))
+
 # Exit codes of the tool
 DONE, FAILURE, USAGE, BAD_INPUT, UNSUPPORTED, OUT_OF_MEMORY = range(6)
 
@@ -25,6 +29,18 @@ def shared_image(name):
     if not path.exists():
         raise unittest.SkipTest(f"{path} is not here (BOXSUM_DATA)")
     return path
+
+
+def some(turn, choices):
+    """All choices; with sanitizers every third, others with the next turn."""
+    return [c for i, c in enumerate(choices) if not SANITIZED or (turn + i) % 3 == 0]
+
+
+def combinations(*choices):
+    """One of each, in every way; with sanitizers a third of the ways, in which each choice that there is still occurs."""
+    for places in itertools.product(*(range(len(c)) for c in choices)):
+        if not SANITIZED or sum(places) % 3 == 0:
+            yield tuple(c[i] for c, i in zip(choices, places))
 
 
 def peak_memory(*args):

@@ -3,7 +3,7 @@
 
 import image_files as f
 import oracle
-from boxsum_cli import CliTest, main
+from boxsum_cli import CliTest, combinations, main
 
 WIDEST = {"8u": "<u8", "16u": "<u8", "32u": "<u8", "8s": "<i8", "16s": "<i8", "32s": "<i8",
           "16f": "<f8", "32f": "<f8", "64f": "<f8"}
@@ -42,12 +42,10 @@ class Reading(CliTest):
                    [v for i in index for v in (*palette[i], [128, 0, 255][i])])
 
     def test_pgm_and_ppm(self):
-        for channels in (1, 3):
-            for ascii in (False, True):
-                for maxval in (1, 100, 255, 256, 65535):
-                    values = [v % (maxval + 1) for v in f.pixels("16u", 12 * channels)]
-                    self.check(f"{channels}-{ascii}-{maxval}.pnm", f.pnm(3, 4, channels, values, maxval, ascii),
-                               "8u" if maxval < 256 else "16u", 3, 4, channels, values)
+        for channels, ascii, maxval in combinations((1, 3), (False, True), (1, 100, 255, 256, 65535)):
+            values = [v % (maxval + 1) for v in f.pixels("16u", 12 * channels)]
+            self.check(f"{channels}-{ascii}-{maxval}.pnm", f.pnm(3, 4, channels, values, maxval, ascii),
+                       "8u" if maxval < 256 else "16u", 3, 4, channels, values)
 
     def test_pfm(self):
         for channels in (1, 3):
@@ -56,11 +54,9 @@ class Reading(CliTest):
                 self.check("x.pfm", f.pfm(3, 4, channels, values, order), "32f", 3, 4, channels, values)
 
     def test_npy(self):
-        for kind in WIDEST:
-            for order in "<>":
-                for version in (1, 2, 3):
-                    values = f.pixels(kind, 24)
-                    self.check("x.npy", f.npy((3, 4, 2), kind, values, order, version), kind, 3, 4, 2, values)
+        for kind, order, version in combinations(list(WIDEST), "<>", (1, 2, 3)):
+            values = f.pixels(kind, 24)
+            self.check("x.npy", f.npy((3, 4, 2), kind, values, order, version), kind, 3, 4, 2, values)
         self.check("bool.npy", f.npy((3, 4), "b1", None, data=bytes([0, 1] * 6), descr="|b1"), "8u", 3, 4, 1, [0, 1] * 6)
 
     def test_npy_whose_array_is_not_aligned(self):
@@ -74,22 +70,16 @@ class Reading(CliTest):
         self.check("odd.npy", data, "32f", 3, 4, 1, values)
 
     def test_tiff_types(self):
-        for kind in WIDEST:
-            for order in "<>":
-                for big in (False, True):
-                    values = f.pixels(kind, 30)
-                    self.check("x.tif", f.tiff(6, 5, 1, kind, values, order, big), kind, 6, 5, 1, values)
+        for kind, order, big in combinations(list(WIDEST), "<>", (False, True)):
+            values = f.pixels(kind, 30)
+            self.check("x.tif", f.tiff(6, 5, 1, kind, values, order, big), kind, 6, 5, 1, values)
 
     def test_tiff_strips_tiles_planes_and_compressions(self):
-        for channels in (1, 2, 3, 4):
+        ways = ({}, {"rows_per_strip": 1}, {"rows_per_strip": 7}, {"tile": (16, 16)}, {"tile": (32, 48)})
+        for channels, separate, compression, how in combinations((1, 2, 3, 4), (False, True), list(f.COMPRESSIONS), ways):
             values = f.pixels("16u", 20 * 18 * channels)
-            for separate in (False, True):
-                for compression in f.COMPRESSIONS:
-                    for how in ({}, {"rows_per_strip": 1}, {"rows_per_strip": 7}, {"tile": (16, 16)},
-                                {"tile": (32, 48)}):
-                        data = f.tiff(20, 18, channels, "16u", values, separate=separate, compression=compression,
-                                      **how)
-                        self.check("x.tif", data, "16u", 20, 18, channels, values)
+            data = f.tiff(20, 18, channels, "16u", values, separate=separate, compression=compression, **how)
+            self.check("x.tif", data, "16u", 20, 18, channels, values)
 
     def test_tiff_photometric(self):
         values = f.pixels("8u", 30)

@@ -14,7 +14,7 @@ import zlib
 
 import image_files as f
 import oracle
-from boxsum_cli import BAD_INPUT, BINARY, FAILURE, OUT_OF_MEMORY, TIME_LIMIT, USAGE, CliTest, main, peak_memory
+from boxsum_cli import BAD_INPUT, BINARY, FAILURE, OUT_OF_MEMORY, TIME_LIMIT, USAGE, CliTest, main, peak_memory, some
 
 ROWS, COLS = 70, 150
 
@@ -121,14 +121,16 @@ class Strips(CliTest):
     """What is written row by row goes through memory in strips: the same bytes as at once."""
 
     def test_filters(self):
-        for kind, channels in (("8u", 1), ("16u", 3), ("16s", 1), ("32f", 1), ("64f", 2)):
+        for turn, (kind, channels) in enumerate((("8u", 1), ("16u", 3), ("16s", 1), ("32f", 1), ("64f", 2))):
             values = f.pixels(kind, 300 * 90 * channels)
             source = self.write("in.npy", f.npy((300, 90, channels), kind, values))
             mask = self.write("mask.pgm", f.pnm(300, 90, 1, [1 if v % 7 else 0 for v in f.pixels("8u", 27000)]))
-            for args in (("blur", "-r", "3,5"), ("blur", "-r", 2, "--border", "reflect"), ("blur", "-r", 90, "--type", "64f"),
-                         ("blur", "-r", "0,4", "--mask", mask), ("blur", "-r", 2, "--weights", mask), ("normalize", "-w", 9),
-                         ("threshold", "-w", 7, "--method", "niblack"), ("threshold", "-w", 7, "--method", "bradley"),
-                         ("threshold", "-w", 7, "--method", "sauvola")):
+            for args in some(turn, (("blur", "-r", "3,5"), ("blur", "-r", 2, "--border", "reflect"),
+                                    ("blur", "-r", 90, "--type", "64f"), ("blur", "-r", "0,4", "--mask", mask),
+                                    ("blur", "-r", 2, "--weights", mask), ("normalize", "-w", 9),
+                                    ("threshold", "-w", 7, "--method", "niblack"),
+                                    ("threshold", "-w", 7, "--method", "bradley"),
+                                    ("threshold", "-w", 7, "--method", "sauvola"))):
                 whole, strips = self.path("whole.npy"), self.path("strips.npy")
                 self.boxsum(args[0], source, whole, *args[1:], "-q")
                 for threads in (1, 3):
@@ -167,15 +169,15 @@ class Strips(CliTest):
             self.assertTrue(self.read("y.npy") == self.read("x.npy"), options)
 
     def test_statistics(self):
-        for kind, channels in (("8u", 3), ("16u", 1), ("16s", 1), ("32f", 1), ("64f", 2)):
+        for turn, (kind, channels) in enumerate((("8u", 3), ("16u", 1), ("16s", 1), ("32f", 1), ("64f", 2))):
             values = f.pixels(kind, 300 * 90 * channels)
             source = self.write("in.npy", f.npy((300, 90, channels), kind, values))
             mask = self.write("mask.pgm", f.pnm(300, 90, 1, [1 if v % 7 else 0 for v in f.pixels("8u", 27000)]))
             names = ("mean", "std", "variance")
             formats = [("npy", "tif", "npy")] + ([("ppm" if channels == 3 else "pgm", "npy", "tif")] if kind in ("8u", "16u") else [])
             for endings in formats:
-                for args in (("-w", "3,9"), ("-w", 31, "--border", "mirror"), ("-w", 5, "--mask", mask, "--min-count", 9),
-                             ("-w", 401, "--border", "shrink")):
+                for args in some(turn, (("-w", "3,9"), ("-w", 31, "--border", "mirror"),
+                                        ("-w", 5, "--mask", mask, "--min-count", 9), ("-w", 401, "--border", "shrink"))):
                     got = []
                     for kept in ("whole", "strips"):
                         paths = [self.path(f"{kept}-{n}.{e}") for n, e in zip(names, endings)]
@@ -186,10 +188,10 @@ class Strips(CliTest):
                     self.assertEqual(got[0], got[1], (kind, endings, args))
 
     def test_tables(self):
-        for kind, channels in (("8u", 1), ("16u", 3), ("32s", 1)):
+        for turn, (kind, channels) in enumerate((("8u", 1), ("16u", 3), ("32s", 1))):
             values = f.pixels(kind, 200 * 40 * channels)
             source = self.write("in.npy", f.npy((200, 40, channels), kind, values))
-            for layout in ("padded", "inclusive", "exclusive"):
+            for layout in some(turn, ("padded", "inclusive", "exclusive")):
                 for table in ("64u", "32u") if kind != "32s" else ("64s", "32s"):
                     args = ("--layout", layout, "--table-type", table, "-q")
                     self.boxsum("table", source, self.path("whole.npy"), *args, "--algorithm", "reference")

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ const std::vector<window>& windows() {
 }
 
 /// Heights of strips: 1, 7, the window's reach and one more.
-std::vector<std::int64_t> heights(const window& w) {
+std::set<std::int64_t> heights(const window& w) {
     const std::int64_t reach = std::max(w.above, w.below);
     return {1, 7, std::max<std::int64_t>(reach, 1), reach + 1};
 }
@@ -79,8 +80,11 @@ TYPED_TEST(parts, have_the_bits_of_the_whole) {
         picture<T> image(2, 41, 37, channels, 3);
         oracle::fill_random(image, 5);
         if constexpr (std::is_floating_point_v<T>) image.view()(17, 8) = std::numeric_limits<T>::infinity();
-        for (const border_mode border : borders)
+        for (const border_mode& border : borders)
             for (const window& w : windows()) {
+                // Addresses: one number of channels for each border and window, both for each of them.
+                const auto turn = (&border - borders) + (&w - windows().data());
+                if (oracle::sanitized && (turn % 2 == 0) == (channels == 1)) continue;
                 const filter_options options{
                     .window = w, .border = border, .border_value = border == border_mode::constant ? 3.0 : 0.0};
                 picture<T> mean(2, 41, 37, channels);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <new>
 #include <optional>
 #include <string>
@@ -221,9 +222,12 @@ TEST_P(sat_simd, float_bits_do_not_depend_on_threads_or_stores) {
                 const auto once = bits_of(c, how(1, store_policy::cached));
                 for (const int threads : {1, 2, 4})
                     for (const store_policy store : {store_policy::cached, store_policy::streaming}) {
+                        if (threads == 1 && store == store_policy::cached) continue;
                         const auto again = bits_of(c, how(threads, store));
-                        ASSERT_TRUE(once == again) << describe(c) << ", " << threads << " threads, "
-                                                   << (store == store_policy::cached ? "cached" : "streaming");
+                        ASSERT_EQ(once.size(), again.size());
+                        ASSERT_EQ(std::memcmp(once.data(), again.data(), once.size()), 0)
+                            << describe(c) << ", " << threads << " threads, "
+                            << (store == store_policy::cached ? "cached" : "streaming");
                     }
             }
     }

@@ -1,0 +1,1 @@
+// Made of precompiled headers (CMakeLists.txt), which tests take.
