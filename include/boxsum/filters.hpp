@@ -46,8 +46,8 @@
 ///   whose results have long been written, so it would be a hidden copy of the image.
 /// - Working memory beyond the results, per thread: a few rows for integer images, at most 100 bytes per column and
 ///   channel. For floating images, with w the rows of the window or, if less, twice the image's (4 times with
-///   reflection), w x cols x channels bytes for means, twice that for variances (24 times with a mask), and at
-///   most 1000 bytes per column and channel; of an image that is not all finite variances take what means do on top.
+///   reflection), w x cols x channels bytes for means, twice that for variances, and both twice where samples may
+///   not count; at most 1000 bytes per column and channel; where not all is finite variances take means' on top.
 /// - Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when
 ///   an argument is wrong. Thread-safe for distinct results.
 namespace boxsum BOXSUM_EXPORT {

@@ -366,6 +366,10 @@ TYPED_TEST(row_kernels_of, instruction_sets_agree) {
         oracle::fill_random(image, 8);
         oracle::picture<u8> mask(1, 23, 331, 1);
         mask.fill([](auto, std::int64_t row, std::int64_t col, auto) { return col % 7 < 3 && row * col % 5 != 1; });
+        oracle::picture<f32> weights(1, 23, 331, 1);
+        weights.fill([](auto, std::int64_t row, std::int64_t col, auto) {
+            return static_cast<f32>((row * 7 + col * 11) % 61) * 0.37f;
+        });
         for (const std::int64_t r : {0, 1, 4, 60, 200, 2000}) {
             std::vector<T> blurred[3];
             std::vector<double> of_some[3], moment[3];
@@ -393,6 +397,23 @@ TYPED_TEST(row_kernels_of, instruction_sets_agree) {
                     of_some[which].push_back(static_cast<double>(out.view()(at...)));
                     of_some[which].push_back(static_cast<double>(number.view()(at...)));
                 });
+                const filter_inputs heavy{.image = image.view(), .weights = weights.view()};
+                for (const filter_inputs& in : {masked, heavy}) {
+                    row_job of(windows_of(part_of(in), {.window = window_radius(r / 2, r),
+                                                        .border = border_mode::reflect,
+                                                        .fill = 3,
+                                                        .threads = 1}),
+                               in);
+                    of.kernels = set.kernels;
+                    oracle::picture<double> mean(1, 23, 331, channels), variance(1, 23, 331, channels);
+                    filters::local_statistics(of, {.mean = mean.view(), .variance = variance.view()});
+                    filters::local_statistics(of, {.deviation = number.view()});
+                    oracle::each(mean.view(), [&](auto... at) {
+                        of_some[which].push_back(mean.view()(at...));
+                        of_some[which].push_back(variance.view()(at...));
+                        of_some[which].push_back(static_cast<double>(number.view()(at...)));
+                    });
+                }
                 const piece_buffer<T> mean(job), variance(job);
                 moments<T>(
                     job, {0, 0, 23},

@@ -7,8 +7,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <string>
@@ -246,7 +250,179 @@ TYPED_TEST(samples, statistics_are_the_definition) {
     });
 }
 
-/// Thresholds and contrast follow from mean and deviation, which the test above holds to the definition.
+template <typename T>
+class real_samples : public testing::Test {};
+using real_types = testing::Types<float, double>;
+TYPED_TEST_SUITE(real_samples, real_types);
+
+/// Every way in which eight windows are made of groups, in windows that the border cuts and in whole ones; the same
+/// results in 32 bits, and some of them alone.
+TYPED_TEST(real_samples, statistics_of_every_width) {
+    using T = TypeParam;
+    constexpr std::int64_t rows = 30, cols = 43;
+    for (sample_case c : {sample_case{.masked = true, .one_channel = false, .options = {.nan = nan_mode::omit}},
+                          sample_case{.weighted = true, .options = {.nan = nan_mode::omit, .min_weight = 9, .fill = 5}},
+                          sample_case{.masked = true, .options = {.nodata = nan, .min_count = 3}}})
+        for (std::int64_t width = 1; width <= 41; width += width < 27 ? 1 : 7) {
+            c.options.window = window(std::min<std::int64_t>(42 - width, 29), width);
+            c.options.border = width % 3 == 0 ? border_mode::mirror : border_mode::shrink;
+            const images<T> of(rows, cols, 1, c.one_channel, static_cast<unsigned>(width));
+            const definition<T> expected(of, c);
+            picture<double> mean(2, rows, cols, 1, 3), variance(2, rows, cols, 1, 2), count(2, rows, cols, 1, 1);
+            picture<double> sum(2, rows, cols, 1, 2), alone(2, rows, cols, 1);
+            picture<float> narrow_mean(2, rows, cols, 1, 3), deviation(2, rows, cols, 1, 1),
+                number(2, rows, cols, 1, 2);
+            local_statistics(
+                of.inputs(c),
+                {.mean = mean.view(), .variance = variance.view(), .sum = sum.view(), .count = count.view()},
+                c.options);
+            local_statistics(of.inputs(c), {.mean = alone.view()}, c.options);
+            local_statistics(of.inputs(c),
+                             {.mean = narrow_mean.view(), .deviation = deviation.view(), .count = number.view()},
+                             c.options);
+            oracle::each(mean.view(), [&](std::int64_t r, std::int64_t col, std::int64_t k, std::int64_t p) {
+                const expectation e = expected.at(r, col, k, p);
+                SCOPED_TRACE(c.text() + std::to_string(r) + " " + std::to_string(col));
+                const double m = mean.view()(r, col, k, p), v = variance.view()(r, col, k, p);
+                const double fill = c.options.fill.value_or(nan);
+                const long double u = 0x1p-53L * 80;
+                ASSERT_TRUE(close(e.count, count.view()(r, col, k, p), c.weighted ? u * e.count : 0));
+                ASSERT_TRUE(close(e.given ? e.mean : fill, m, e.given ? u * e.magnitude / e.count : 0)) << m;
+                ASSERT_TRUE(close(e.given ? e.sum : fill, sum.view()(r, col, k, p), u * e.magnitude));
+                ASSERT_TRUE(close(m, alone.view()(r, col, k, p), 0));
+                ASSERT_TRUE(
+                    close(e.given ? e.variance : fill, v,
+                          u * (e.variance + std::sqrt(e.variance) * std::abs(e.mean) + 0x1p-50L * e.mean * e.mean)))
+                    << static_cast<double>(e.variance) << " " << v;
+                ASSERT_TRUE(close(static_cast<float>(m), narrow_mean.view()(r, col, k, p), std::abs(m) * 0x1p-22));
+                ASSERT_TRUE(close(e.given ? static_cast<float>(std::sqrt(v)) : static_cast<float>(fill),
+                                  deviation.view()(r, col, k, p), 0));
+                ASSERT_EQ(static_cast<float>(count.view()(r, col, k, p)), number.view()(r, col, k, p));
+            });
+            ASSERT_FALSE(testing::Test::HasFailure());
+            ASSERT_TRUE(mean.guards_intact() && variance.guards_intact() && sum.guards_intact() &&
+                        count.guards_intact() && narrow_mean.guards_intact() && deviation.guards_intact() &&
+                        number.guards_intact());
+        }
+}
+
+/// Bit for bit, wherever a part begins.
+TYPED_TEST(real_samples, parts_have_the_bits_of_the_whole) {
+    using T = TypeParam;
+    constexpr std::int64_t rows = 61, cols = 37, radius = 11;
+    for (sample_case c :
+         {sample_case{.masked = true, .options = {.nan = nan_mode::omit}}, sample_case{.weighted = true}}) {
+        c.options.window = window_radius(radius, 9);
+        const images<T> of(rows, cols, 1, true, 5);
+        const auto filtered = [&](std::int64_t first, std::int64_t end) {
+            filter_inputs in = of.inputs(c);
+            const std::int64_t taken = std::max<std::int64_t>(first - radius, 0);
+            const auto cut = [&](const_any_view v) {
+                v.data = static_cast<const std::byte*>(v.data) + taken * v.shape.row_stride;
+                v.shape.rows = std::min(end + radius, rows) - taken;
+                return v;
+            };
+            in.image = cut(in.image);
+            in.mask = c.masked ? cut(in.mask) : in.mask;
+            in.weights = c.weighted ? cut(in.weights) : in.weights;
+            in.at = {taken, 0};
+            in.whole = {rows, cols};
+            in.results = {first, end};
+            picture<double> mean(2, end - first, cols, 1), variance(2, end - first, cols, 1);
+            picture<float> deviation(2, end - first, cols, 1), count(2, end - first, cols, 1);
+            local_statistics(in, {.mean = mean.view(), .variance = variance.view()}, c.options);
+            local_statistics(in, {.deviation = deviation.view(), .count = count.view()}, c.options);
+            std::vector<std::array<double, 4>> all;  // row by row
+            for (std::int64_t row = 0; row < end - first; ++row)
+                for (std::int64_t p = 0; p < 2; ++p)
+                    for (std::int64_t col = 0; col < cols; ++col)
+                        all.push_back({mean.view()(row, col, 0, p), variance.view()(row, col, 0, p),
+                                       deviation.view()(row, col, 0, p), count.view()(row, col, 0, p)});
+            return all;
+        };
+        const auto whole = filtered(0, rows);
+        for (const std::int64_t first : {1, 7, 16, 30, 50}) {
+            const auto part = filtered(first, std::min<std::int64_t>(first + 17, rows));
+            ASSERT_EQ(std::memcmp(part.data(), whole.data() + first * 2 * cols, part.size() * sizeof part[0]), 0)
+                << c.text() << first;
+        }
+    }
+}
+
+/// Weights as far apart as floats are, one huge pixel, and constant windows.
+TYPED_TEST(real_samples, weights_and_pixels_of_any_size) {
+    using T = TypeParam;
+    constexpr std::int64_t rows = 26, cols = 40;
+    picture<T> image(1, rows, cols, 1);
+    picture<float> weights(1, rows, cols, 1);
+    std::mt19937 random(8);
+    weights.fill([&](auto...) { return std::ldexp(1.0f, static_cast<int>(random() % 200) - 100); });
+    for (const bool constant : {true, false}) {
+        image.fill([&](std::int64_t, std::int64_t r, std::int64_t c, std::int64_t) {
+            if (constant) return static_cast<T>(0.1);
+            return r == 11 && c == 23 ? static_cast<T>(1e30) : static_cast<T>(0.1) * static_cast<T>(1 + (r + c) % 3);
+        });
+        for (const std::int64_t radius : {2, 4, 9}) {
+            picture<double> mean(1, rows, cols, 1), variance(1, rows, cols, 1);
+            local_statistics({.image = image.view(), .weights = weights.view()},
+                             {.mean = mean.view(), .variance = variance.view()}, {.window = window_radius(radius)});
+            oracle::each(mean.view(), [&](std::int64_t r, std::int64_t c, std::int64_t k, std::int64_t p) {
+                const bool huge = !constant && std::abs(r - 11) <= radius && std::abs(c - 23) <= radius;
+                const double m = mean.view()(r, c, k, p), v = variance.view()(r, c, k, p);
+                EXPECT_GE(v, 0.0);
+                if (constant) {
+                    EXPECT_EQ(v, 0.0);
+                    EXPECT_NEAR(m, static_cast<double>(static_cast<T>(0.1)), 0x1p-50);
+                } else if (!huge) {
+                    EXPECT_LE(m, 0.3001);
+                    EXPECT_LE(v, 0.0101);
+                }
+            });
+            ASSERT_FALSE(testing::Test::HasFailure()) << radius;
+        }
+    }
+}
+
+/// What the mean of a window with infinities is, and that nothing of it leaks.
+TYPED_TEST(real_samples, what_is_not_finite_stays_in_its_windows) {
+    using T = TypeParam;
+    constexpr T inf = std::numeric_limits<T>::infinity();
+    picture<T> image(1, 40, 50, 1);
+    picture<std::uint8_t> mask(1, 40, 50, 1);
+    mask.fill([](std::int64_t, std::int64_t r, std::int64_t c, std::int64_t) { return (r * 7 + c * 3) % 4 != 1; });
+    image.fill([](std::int64_t, std::int64_t r, std::int64_t c, std::int64_t) { return (r * 5 + c) % 11; });
+    const auto has = [](std::int64_t r, std::int64_t c, std::int64_t row, std::int64_t col, std::int64_t radius) {
+        return std::abs(r - row) <= radius && std::abs(c - col) <= radius;
+    };
+    image.view()(10, 12) = inf;   // 106 % 4 == 2
+    image.view()(30, 34) = -inf;  // 312 % 4 == 0
+    image.view()(12, 40) = inf;   // 204 % 4 == 0
+    image.view()(20, 43) = -inf;  // 269 % 4 == 1: does not count
+    for (const std::int64_t radius : {1, 3, 7, 12}) {
+        picture<double> mean(1, 40, 50, 1), variance(1, 40, 50, 1);
+        picture<float> narrow(1, 40, 50, 1), deviation(1, 40, 50, 1);
+        const filter_inputs in{.image = image.view(), .mask = mask.view()};
+        local_statistics(in, {.mean = mean.view(), .variance = variance.view()}, {.window = window_radius(radius)});
+        local_statistics(in, {.mean = narrow.view(), .deviation = deviation.view()}, {.window = window_radius(radius)});
+        oracle::each(mean.view(), [&](std::int64_t r, std::int64_t c, std::int64_t k, std::int64_t p) {
+            const bool plus = has(r, c, 10, 12, radius) || has(r, c, 12, 40, radius), minus = has(r, c, 30, 34, radius);
+            for (const double m : {mean.view()(r, c, k, p), static_cast<double>(narrow.view()(r, c, k, p))}) {
+                if (plus && minus) {
+                    EXPECT_TRUE(std::isnan(m));
+                } else if (plus || minus) {
+                    EXPECT_EQ(m, plus ? HUGE_VAL : -HUGE_VAL) << r << ' ' << c;
+                } else {
+                    EXPECT_TRUE(std::isfinite(m)) << r << ' ' << c;
+                }
+            }
+            EXPECT_EQ(std::isnan(variance.view()(r, c, k, p)), plus || minus);
+            EXPECT_EQ(std::isnan(deviation.view()(r, c, k, p)), plus || minus);
+        });
+        ASSERT_FALSE(testing::Test::HasFailure()) << radius;
+    }
+}
+
+/// Thresholds and contrast follow from mean and deviation, which the tests above hold to the definition.
 TYPED_TEST(samples, thresholds_and_contrast_follow_the_statistics) {
     using T = TypeParam;
     every_case<T>([](const images<T>& of, const sample_case& c, const definition<T>& expected) {

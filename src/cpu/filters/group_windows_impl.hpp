@@ -1,4 +1,4 @@
-// No include guard: part of row_kernels_impl.hpp, inside its namespaces.
+// No include guard: part of the kernels of an instruction set, inside their namespaces.
 
 // Windows of floating images by additions alone (of sums) or by merges alone (of means and squared deviations), of
 // eight rows at a time, then of eight columns at a time. Both axes are cut into groups of eight samples, from the first
@@ -95,61 +95,6 @@ BOXSUM_INLINE inline void transpose(V (&v)[lanes]) {
     }
 }
 
-// ---- what windows are made of ---------------------------------------------------------------------------------------
-
-/// Sums. The number of a join says which of a window's it is, what it joins is its first argument, then the second.
-struct additions {
-    using value = reals;
-
-    template <int>
-    BOXSUM_INLINE inline reals join(reals a, reals b) const {
-        return a + b;
-    }
-    BOXSUM_INLINE inline reals join_whole(reals a, reals b) const { return a + b; }
-    BOXSUM_INLINE inline reals join_prefix(reals a, reals b) const { return a + b; }
-    BOXSUM_INLINE inline static reals start(reals x) { return x; }
-    BOXSUM_INLINE inline static reals at(const f64* from) { return load<reals>(from); }
-    BOXSUM_INLINE inline static void put(f64* to, reals v) { store(to, v); }
-};
-
-struct moment_value {
-    reals mean, m2;
-};
-struct one_sample {
-    reals x;
-};
-
-BOXSUM_INLINE inline moment_value merged(const moment_value& a, const moment_value& b, const merge_shares& by) {
-    const reals d = b.mean - a.mean;
-    return {a.mean + by.part * d, (a.m2 + b.m2) + (by.scale * d) * d};
-}
-BOXSUM_INLINE inline moment_value merged(const moment_value& a, const one_sample& b, const merge_shares& by) {
-    const reals d = b.x - a.mean;
-    return {a.mean + by.part * d, a.m2 + (by.scale * d) * d};
-}
-
-/// Means and sums of squared deviations, the latter `plane` values behind the former.
-struct merges {
-    using value = moment_value;
-
-    const group_merges& shares;
-    i64 plane;
-
-    template <int k, typename Other>
-    BOXSUM_INLINE inline value join(const value& a, const Other& b) const {
-        return merged(a, b, shares.of_eight[k]);
-    }
-    BOXSUM_INLINE inline value join_whole(const value& a, const value& b) const { return merged(a, b, shares.whole); }
-    BOXSUM_INLINE inline value join_prefix(const value& a, const value& b) const { return merged(a, b, shares.prefix); }
-    BOXSUM_INLINE inline static value start(const value& x) { return x; }
-    BOXSUM_INLINE inline static value start(const one_sample& x) { return {x.x, reals{}}; }
-    BOXSUM_INLINE inline value at(const f64* from) const { return {load<reals>(from), load<reals>(from + plane)}; }
-    BOXSUM_INLINE inline void put(f64* to, const value& v) const {
-        store(to, v.mean);
-        store(to + plane, v.m2);
-    }
-};
-
 // ---- eight windows --------------------------------------------------------------------------------------------------
 
 /// Of `width` <= 8 samples; sample(i) for i < 7 + width. Joins: 0 to 14 suffixes, 15 to 29 prefixes, 30 to 37 both.
@@ -244,31 +189,6 @@ void with_width(const group_windows& windows, F&& f) {
 
 // ---- along columns --------------------------------------------------------------------------------------------------
 
-/// A vector of x[0 .. n - 1], 0 behind them.
-template <typename T>
-inline reals some(const T* x, i64 n) {
-    f64 values[lanes] = {};
-    for (i64 i = 0; i < n; ++i) values[i] = static_cast<f64>(x[i]);
-    return load<reals>(values);
-}
-
-/// A pixel as what windows are made of.
-inline const reals& sample_of(const additions&, const reals& x) {
-    return x;
-}
-inline one_sample sample_of(const merges&, const reals& x) {
-    return {x};
-}
-
-/// What lies beyond is in all windows: each gets it at last.
-BOXSUM_INLINE inline reals with_beyond(const additions&, reals v, const f64* beyond, const merge_shares&) {
-    return v + load<reals>(beyond);
-}
-BOXSUM_INLINE inline moment_value with_beyond(const merges& by, const moment_value& v, const f64* beyond,
-                                              const merge_shares& shares) {
-    return merged(v, by.at(beyond), shares);
-}
-
 /// Eight rows of a vector of elements to the line.
 BOXSUM_INLINE inline void put_line(f64* line, const reals (&v)[8]) {
     unrolled<parts>([&](auto part) BOXSUM_INLINE {
@@ -280,125 +200,69 @@ BOXSUM_INLINE inline void put_line(f64* line, const reals (&v)[8]) {
                             BOXSUM_INLINE { store(line + decltype(i)::value * 8 + row, t[decltype(i)::value]); });
     });
 }
-BOXSUM_INLINE inline void put_values(f64* line, const reals (&v)[8], const moments_down*) {
-    put_line(line, v);
-}
-/// Of every column as if it had one sample.
-BOXSUM_INLINE inline void put_values(f64* line, const moment_value (&v)[8], const moments_down* how) {
-    reals one[8];
-    unrolled<8>([&](auto i) BOXSUM_INLINE { one[decltype(i)::value] = v[decltype(i)::value].mean; });
-    put_line(line, one);
-    unrolled<8>([&](auto i) BOXSUM_INLINE {
-        one[decltype(i)::value] = v[decltype(i)::value].m2 * how->inverse_rows[decltype(i)::value];
-    });
-    put_line(line + how->plane, one);
+/// Sixteen rows go on in `ends`, with zeros behind their last elements.
+template <typename T>
+void end_rows(const T* (&x)[16], T (&ends)[16][lanes], i64 c, i64 count) {
+    for (int i = 0; i < 16; ++i) {
+        for (i64 k = 0; k < lanes; ++k) ends[i][k] = k < count ? x[i][c + k] : T{0};
+        x[i] = ends[i] - c;
+    }
 }
 
-template <int width, typename By, typename T>
-void down_as(f64* line, const T* const* first, const T* const* last, const group_windows& windows, const f64* beyond,
-             const By& by, const moments_down* how, i64 n) {
-    const T *x[8], *y[8];
-    for (int i = 0; i < 8; ++i) {
-        x[i] = first[i];
-        y[i] = last[i];
+/// The rows that eight windows begin with, then those that they end with.
+template <typename T>
+class pixel_rows {
+    const T* x[16];
+
+  public:
+    pixel_rows(const T* const* first, const T* const* last) {
+        for (int i = 0; i < 8; ++i) {
+            x[i] = first[i];
+            x[8 + i] = last[i];
+        }
     }
+    BOXSUM_INLINE inline reals at(int i, i64 c) const { return as_reals(x[i] + c); }
+    BOXSUM_INLINE inline void fetch(int i, i64 c) const { __builtin_prefetch(x[i] + c); }
+    /// Elements c .. c + count - 1, fewer than a vector, are the last.
+    void end(i64 c, i64 count) { end_rows(x, ends, c, count); }
+
+  private:
+    T ends[16][lanes];
+};
+
+/// put(element, v) for every vector of elements; `sample_of` makes what `by` joins of what rows have.
+template <int width, typename By, typename Rows, typename Put>
+BOXSUM_INLINE inline void down_as(Rows& rows, const group_windows& windows, const By& by, i64 n, Put&& put) {
     group_state state{nullptr, nullptr, nullptr, windows.whole > 0, windows.phase > 0};
-    const auto tile = [&](i64 c, auto&& load_from) BOXSUM_INLINE {
+    for (i64 c = 0; c < n; c += lanes) {
+        if (n - c < lanes) rows.end(c, n - c);
+        if (c % 16 == 0)
+            for (int i = 0; i < 8; ++i) {
+                rows.fetch(8 + i, c + 128);
+                if (width <= 0) rows.fetch(i, c + 128);
+            }
         typename By::value v[8];
-        const auto of_first = [&](auto i) BOXSUM_INLINE { return sample_of(by, load_from(x[decltype(i)::value] + c)); };
+        const auto first = [&](auto i) BOXSUM_INLINE { return sample_of(by, rows.at(decltype(i)::value, c)); };
+        const auto last = [&](auto i) BOXSUM_INLINE { return sample_of(by, rows.at(8 + decltype(i)::value, c)); };
         if constexpr (width > 0) {
             narrow_windows<width>(v, by, [&](auto i) BOXSUM_INLINE {
                 constexpr int at = decltype(i)::value;
                 if constexpr (at < 8)
-                    return sample_of(by, load_from(x[at] + c));
+                    return first(i);
                 else
-                    return sample_of(by, load_from(y[at + 1 - width] + c));
+                    return last(constant<at + 1 - width>{});
             });
         } else {
             state.part = windows.part + c;
             state.slot = windows.slots + windows.phase * windows.stride + c;
             state.prefix = windows.prefix + c;
-            wide_windows<-width>(
-                v, by, of_first,
-                [&](auto i) BOXSUM_INLINE { return sample_of(by, load_from(y[decltype(i)::value] + c)); }, state);
+            wide_windows<-width>(v, by, first, last, state);
         }
-        if (beyond != nullptr)
-            unrolled<8>([&](auto i) BOXSUM_INLINE {
-                v[decltype(i)::value] =
-                    with_beyond(by, v[decltype(i)::value], beyond + c, how != nullptr ? how->beyond : merge_shares{});
-            });
-        put_values(line + 8 * c, v, how);
-    };
-    i64 c = 0;
-    for (; c + lanes <= n; c += lanes) {
-        if (c % 16 == 0)
-            for (int i = 0; i < 8; ++i) {
-                __builtin_prefetch(y[i] + c + 128);
-                if (width <= 0) __builtin_prefetch(x[i] + c + 128);
-            }
-        tile(c, [](const T* from) BOXSUM_INLINE { return as_reals(from); });
+        put(c, v);
     }
-    if (c < n) tile(c, [&](const T* from) { return some(from, n - c); });
-}
-
-template <typename T>
-void down(f64* line, const T* const* first, const T* const* last, const group_windows& windows, const f64* beyond,
-          i64 n) {
-    with_width(windows, [&](auto width) {
-        down_as<decltype(width)::value>(line, first, last, windows, beyond, additions{}, nullptr, n);
-    });
-}
-
-template <typename T>
-void down_moments(f64* line, const T* const* first, const T* const* last, const group_windows& windows,
-                  const f64* beyond, const moments_down& how, i64 n) {
-    const merges by{*how.shares, windows.stride / 2};
-    with_width(windows,
-               [&](auto width) { down_as<decltype(width)::value>(line, first, last, windows, beyond, by, &how, n); });
-}
-
-/// Slots that hold groups become suffixes of their block.
-void close_block(f64* slots, i64 whole, i64 stride, i64 n) {
-    for (i64 k = whole - 2; k >= 0; --k) add_rows(slots + k * stride, slots + k * stride, slots + (k + 1) * stride, n);
 }
 
 // ---- along rows -----------------------------------------------------------------------------------------------------
-
-/// Of few values, whole vectors.
-inline void add_vectors(f64* to, const f64* x, i64 n) {
-    for (i64 i = 0; i < n; i += lanes) store(to + i, as_reals(to + i) + as_reals(x + i));
-}
-inline void join_vectors(const additions&, f64* to, const f64* a, const f64* b, const merge_shares&, i64 n) {
-    for (i64 i = 0; i < n; i += lanes) store(to + i, as_reals(a + i) + as_reals(b + i));
-}
-inline void join_vectors(const merges& by, f64* to, const f64* a, const f64* b, const merge_shares& shares, i64 n) {
-    for (i64 i = 0; i < n; i += lanes) by.put(to + i, merged(by.at(a + i), by.at(b + i), shares));
-}
-
-BOXSUM_INLINE inline reals joined_by(const additions&, reals a, reals b, const merge_shares&) {
-    return a + b;
-}
-BOXSUM_INLINE inline moment_value joined_by(const merges&, const moment_value& a, const moment_value& b,
-                                            const merge_shares& shares) {
-    return merged(a, b, shares);
-}
-
-/// How sums and moments differ along rows; `group` counts eights of columns.
-struct sums_along {
-    additions by(i64) const { return {}; }
-    merge_shares closing(i64) const { return {}; }
-    merge_shares begin(i64) const { return {}; }
-    additions of_line() const { return {}; }
-};
-struct merges_along {
-    const moments_along& how;
-    i64 plane;  ///< of what goes on from group to group
-
-    merges by(i64 group) const { return {how.groups[group], plane}; }
-    const merge_shares& closing(i64 group) const { return how.groups[group].closing; }
-    const merge_shares& begin(i64 i) const { return how.begin[i]; }
-    merges of_line() const { return {how.groups[0], how.plane}; }
-};
 
 /// As close_block, of few values; `group`: that of the first slot.
 template <typename How>
@@ -526,48 +390,6 @@ constexpr i64 columns_together(i64 channels) {
     return channels == 1 ? 64 : 16;
 }
 
-/// The sums of windows of some columns, whatever becomes of them.
-void sum_along(f64* sums, const f64* line, group_windows& windows, i64 group, i64 cols, i64 channels) {
-    with_width(windows, [&](auto width) {
-        along_as<decltype(width)::value>(line, windows, sums_along{}, group, cols, channels,
-                                         [&](i64 first, i64 at, const reals(&v)[8]) BOXSUM_INLINE {
-                                             unrolled<8>([&](auto i) BOXSUM_INLINE {
-                                                 constexpr int col = decltype(i)::value;
-                                                 store(sums + (first + col) * 8 * channels + at, v[col]);
-                                             });
-                                         });
-    });
-}
-
-/// Windows of eight rows along them. `line` has (cols rounded up to 16) + width - 1 columns; rows of null are left out.
-template <typename Out>
-void along(Out* const* rows, const f64* line, group_windows windows, const f64* beyond, const mean_factors& factors,
-           i64 cols, i64 channels) {
-    alignas(64) f64 sums[8 * 64], each[8 * 64];  // of up to four channels
-    const i64 step = 8 * channels, together = columns_together(channels);
-    if (windows.width > 8) begin_along(line, windows, sums_along{}, channels);
-    for (i64 c = 0; c < cols; c += together) {
-        const i64 rounded = cols - c < together ? (cols - c + 15) / 16 * 16 : together;
-        sum_along(sums, line + c * step, windows, c / 8, rounded, channels);
-        if (beyond != nullptr)
-            for (i64 i = 0; i < rounded; ++i) add_vectors(sums + i * step, beyond, step);
-        const i64 count = cols - c < together ? cols - c : together, n = count * channels;
-        if (factors.cols == nullptr) {
-            put_rows(rows, c * channels, sums, nullptr, 0, n);
-        } else if (c >= factors.first_full && c + count <= factors.end_full) {
-            put_rows(rows, c * channels, sums, factors.full, 0, n);
-        } else {
-            for (i64 i = 0; i < rounded; ++i)
-                for (i64 r = 0; r < 8; r += lanes) {
-                    const f64 of_column = factors.cols[i < count ? c + i : cols - 1];
-                    const reals factor = 1.0 / (as_reals(factors.rows + r) * of_column);
-                    for (i64 k = 0; k < channels; ++k) store(each + (i * channels + k) * 8 + r, factor);
-                }
-            put_rows(rows, c * channels, sums, each, 8, n);
-        }
-    }
-}
-
 inline reals root(reals x) {
 #if defined(__AVX512F__)  // masked, for the warnings of GCC 12
     return (reals)_mm512_maskz_sqrt_pd(0xff, (__m512d)x);
@@ -580,62 +402,5 @@ inline reals root(reals x) {
     return x;
 #endif
 }
-
-/// Where a mean is not finite, neither it nor the spread is a number. Whether there is such a mean.
-inline bool mark_what_is_not_finite(f64* mean, f64* spread, i64 n) {
-    u64 any = 0;
-    for (i64 i = 0; i < n; ++i) {
-        const f64 nothing = mean[i] - mean[i];  // 0, or NaN
-        mean[i] += nothing;
-        spread[i] += nothing;
-        any |= __builtin_bit_cast(u64, nothing);
-    }
-    return any << 1 != 0;
-}
-
-/// Means and spreads of windows of some columns, the first of `group`. Roots are taken between merges, which hide them.
-/// Whether a mean is not finite.
-bool merge_along(f64* mean, f64* spread, const f64* line, group_windows& windows, const f64* beyond,
-                 const merges_along& along, i64 group, i64 cols, i64 channels) {
-    const moments_along& how = along.how;
-    reals all = {};
-    with_width(windows, [&](auto width) {
-        const auto finish = [&](i64 first, i64 at, moment_value(&v)[8]) BOXSUM_INLINE {
-            unrolled<8>([&](auto i) BOXSUM_INLINE {
-                constexpr int col = decltype(i)::value;
-                if (beyond != nullptr) v[col] = merged(v[col], along.by(0).at(beyond + at), how.beyond);
-                const reals variance = v[col].m2 * how.inverse_cols[8 * group + first + col];
-                store(mean + (first + col) * 8 * channels + at, v[col].mean);
-                store(spread + (first + col) * 8 * channels + at, how.deviations ? root(variance) : variance);
-                all += v[col].mean;
-            });
-        };
-        along_as<decltype(width)::value>(line, windows, along, group, cols, channels, finish);
-    });
-    f64 total = 0;
-    for (int i = 0; i < lanes; ++i) total += all[i] - all[i];
-    return total != 0 || total != total;
-}
-
-template <typename Out>
-bool along_moments(Out* const* means, Out* const* spreads, const f64* line, group_windows windows, const f64* beyond,
-                   const moments_along& how, i64 cols, i64 channels) {
-    alignas(64) f64 mean[8 * 64], spread[8 * 64];  // of up to four channels
-    const i64 step = 8 * channels, together = columns_together(channels);
-    const merges_along along{how, windows.stride / 2};
-    bool any = false;
-    if (windows.width > 8) begin_along(line, windows, along, channels);
-    for (i64 c = 0; c < cols; c += together) {
-        const i64 rounded = cols - c < together ? (cols - c + 15) / 16 * 16 : together;
-        if (merge_along(mean, spread, line + c * step, windows, beyond, along, c / 8, rounded, channels))
-            any |= mark_what_is_not_finite(mean, spread, rounded * step);
-        const i64 n = (cols - c < together ? cols - c : together) * channels;
-        if (means != nullptr) put_rows(means, c * channels, mean, nullptr, 0, n);
-        put_rows(spreads, c * channels, spread, nullptr, 0, n);
-    }
-    return any;
-}
-
-#undef BOXSUM_INLINE
 
 }  // namespace group_lanes

@@ -121,9 +121,43 @@ struct sample_kernels {
                          const f64* beyond, const moments_down& how, std::int64_t n);
 };
 
-/// Weights, means and sums of weighted squared deviations. A weight of 0 is nothing at all; its mean is 0.
-struct weighted_moments {
-    f64 *weight, *mean, *m2;
+/// A row of pixels and their weights. What has weight 0 is nothing, whatever the pixel.
+template <typename T>
+struct weighted_row {
+    const T* x;
+    const f32* weight;
+};
+
+/// Eight rows of results each; none, or those that are null, are not wanted. Means and spreads of windows of less
+/// weight than `least` are `fill`.
+struct weighted_results {
+    f64 *const *weight = nullptr, *const *sum = nullptr, *const *mean = nullptr, *const *spread = nullptr;
+    f32 *const *weight_32f = nullptr, *const *mean_32f = nullptr, *const *spread_32f = nullptr;
+    s32* const* count = nullptr;  ///< weights that are numbers below 2^31
+    bool deviations = false;      ///< instead of variances
+    f64 least = 0, fill = 0;
+};
+
+/// Windows of weighted samples (weighted_windows_impl.hpp): weights and sums, or with them means and sums of squared
+/// deviations. A value's parts lie `plane` doubles apart, a row of values in whole vectors.
+template <typename T>
+struct weighted_kernels {
+    std::int64_t parts;  ///< of a value
+    /// to = a with b; `to` may be either.
+    void (*join)(f64* to, const f64* a, const f64* b, std::int64_t plane, std::int64_t n);
+    /// to = to with a row of samples, or just these.
+    void (*add)(f64* to, const weighted_row<T>& x, bool alone, std::int64_t plane, std::int64_t n);
+    /// As sample_kernels::down; `plane` is the line's.
+    void (*down)(f64* line, std::int64_t plane, const weighted_row<T>* first, const weighted_row<T>* last,
+                 const group_windows& windows, const f64* beyond, std::int64_t n);
+    /// As block_kernels::along_means.
+    void (*along)(const weighted_results& results, const f64* line, std::int64_t plane, group_windows windows,
+                  const f64* beyond, std::int64_t cols, std::int64_t channels);
+};
+
+struct weighted_windows {
+    std::tuple<weighted_kernels<f32>, weighted_kernels<f64>> sums, moments;
+    void (*weights)(f32* to, const u8* counts, std::int64_t n);  ///< of numbers
 };
 
 /// Sums and moments of rows.
@@ -131,20 +165,10 @@ struct block_kernels {
     void (*add)(f64* to, const f64* a, const f64* b, std::int64_t n);
     void (*merge)(f64* to, f64* to2, const f64* a, const f64* a2, const f64* b, const f64* b2, f64 f, f64 g,
                   std::int64_t n);
-    /// to = a with b (Chan, Golub, LeVeque 1979, with weights for numbers of samples); `to` may be a.
-    void (*merge_weighted)(const weighted_moments& to, const weighted_moments& a, const weighted_moments& b,
-                           std::int64_t n);
-    /// Within `chains` blocks of `length` samples that begin `distance` elements apart: merged from the first sample
-    /// on, or, with step < 0, from the last one back. x and to point to the sample where the first chain starts; `step`
-    /// leads to the next.
-    void (*scan_weighted)(const weighted_moments& to, const weighted_moments& x, std::int64_t chains,
-                          std::int64_t distance, std::int64_t length, std::int64_t step);
     /// out = x / (rows * cols[i])
     void (*divide_64f)(f64* out, const f64* x, f64 rows, const f64* cols, std::int64_t n);
     void (*square_root)(f64* out, const f64* x, std::int64_t n);
     void (*convert_32f)(f32* out, const f64* x, std::int64_t n);
-    /// sum[i] / count[i] of numbers below 2^31; `fill` where that is less than `least`, at least 1.
-    void (*mean_32f_some)(f32* out, const f64* sum, const u32* count, u32 least, f32 fill, std::int64_t n);
     void (*number_32f)(f32* out, const u32* x, std::int64_t n);
     void (*number_64f)(f64* out, const u32* x, std::int64_t n);
     /// After the last slot of a block: slots become its suffixes.
@@ -259,6 +283,7 @@ struct row_kernels {
     block_kernels block;
     std::tuple<pixel_kernels<u8>, pixel_kernels<u16>, pixel_kernels<s16>, pixel_kernels<f32>, pixel_kernels<f64>> pixel;
     const byte_kernels* byte;
+    const weighted_windows* weighted;
 };
 
 /// The best set for this machine.
@@ -267,15 +292,18 @@ const row_kernels& rows_of_this_machine();
 namespace baseline {
 extern const row_kernels rows;
 extern const byte_kernels byte_rows;
+extern const weighted_windows weighted_rows;
 }
 #if defined(__x86_64__)
 namespace avx2 {
 extern const row_kernels rows;
 extern const byte_kernels byte_rows;
+extern const weighted_windows weighted_rows;
 }
 namespace avx512 {
 extern const row_kernels rows;
 extern const byte_kernels byte_rows;
+extern const weighted_windows weighted_rows;
 }
 #endif
 

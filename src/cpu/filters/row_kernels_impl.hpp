@@ -376,54 +376,6 @@ void merge_rows(f64* to, f64* to2, const f64* a, const f64* a2, const f64* b, co
 
 #include "cpu/filters/group_windows_impl.hpp"
 
-/// Without a branch: 1 in the place of no weight at all, and nothing of a square that is infinite times 0.
-struct one_moment {
-    f64 weight, mean, m2;
-};
-inline one_moment merged(const one_moment& a, const one_moment& b) {
-    const f64 all = a.weight + b.weight, share = b.weight / (all > 0 ? all : 1), d = b.mean - a.mean;
-    const f64 scale = a.weight * share, spread = scale * (d * d);
-    return {all, a.mean + share * d, (a.m2 + b.m2) + (scale > 0 ? spread : 0)};
-}
-
-void merge_weighted(const weighted_moments& to, const weighted_moments& a, const weighted_moments& b, i64 n) {
-    f64 *const w = to.weight, *const m = to.mean, *const q = to.m2;
-    const f64 *const aw = a.weight, *const am = a.mean, *const aq = a.m2;
-    const f64 *const bw = b.weight, *const bm = b.mean, *const bq = b.m2;
-    BOXSUM_INDEPENDENT
-    for (i64 i = 0; i < n; ++i) {
-        const one_moment all = merged({aw[i], am[i], aq[i]}, {bw[i], bm[i], bq[i]});
-        w[i] = all.weight;
-        m[i] = all.mean;
-        q[i] = all.m2;
-    }
-}
-
-template <int together>
-i64 scan_weighted_some(const weighted_moments& to, const weighted_moments& x, i64 first, i64 chains, i64 distance,
-                       i64 length, i64 step) {
-    f64* __restrict w = to.weight, * __restrict m = to.mean, * __restrict q = to.m2;
-    const f64* __restrict xw = x.weight, * __restrict xm = x.mean, * __restrict xq = x.m2;
-    for (; first + together <= chains; first += together) {
-        f64 weight[together] = {}, mean[together] = {}, m2[together] = {};
-        for (i64 k = 0; k < length; ++k)
-            for (int j = 0; j < together; ++j) {
-                const i64 at = (first + j) * distance + k * step;
-                const one_moment all = merged({weight[j], mean[j], m2[j]}, {xw[at], xm[at], xq[at]});
-                w[at] = weight[j] = all.weight;
-                m[at] = mean[j] = all.mean;
-                q[at] = m2[j] = all.m2;
-            }
-    }
-    return first;
-}
-
-void scan_weighted(const weighted_moments& to, const weighted_moments& x, i64 chains, i64 distance, i64 length,
-                   i64 step) {
-    const i64 done = scan_weighted_some<8>(to, x, 0, chains, distance, length, step);
-    scan_weighted_some<1>(to, x, done, chains, distance, length, step);
-}
-
 /// Whether all of x / d has normal remainders, or quotients are divisions anyway: no NaN, nothing infinite, tiny or 0,
 /// whose sign products lose.
 inline bool have_inverse(const f64* x, i64 n) {
@@ -434,8 +386,8 @@ inline bool have_inverse(const f64* x, i64 n) {
     return beyond == 0;
 }
 
-/// f(i, quotient) with x[i] / (rows * cols[i]) of a row. Weights, which are no numbers of pixels, are divisors of their
-/// own.
+/// f(i, quotient) with x[i] / (rows * cols[i]) of a row. Numbers of pixels from 2^48 on are divisors of
+/// their own.
 template <typename F>
 inline void divide_row(const f64* __restrict x, f64 rows, const f64* __restrict cols, i64 n, F&& f) {
     for_each_piece(cols, n, [&](i64 first, i64 piece, auto counts) {
@@ -462,19 +414,12 @@ void convert_32f(f32* __restrict out, const f64* __restrict x, i64 n) {
     for (i64 i = 0; i < n; ++i) out[i] = static_cast<f32>(x[i]);
 }
 
-void mean_32f_some(f32* __restrict out, const f64* __restrict sum, const u32* __restrict counts, u32 least, f32 fill,
-                   i64 n) {
-    for (i64 i = 0; i < n; ++i) {
-        const auto count = static_cast<s32>(counts[i]);
-        const f32 mean = static_cast<f32>(sum[i] / static_cast<f64>(count > 0 ? count : 1));
-        out[i] = count >= static_cast<s32>(least) ? mean : fill;
-    }
-}
-
 template <typename T>
 void number(T* __restrict out, const u32* __restrict x, i64 n) {
     for (i64 i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<s32>(x[i]));
 }
+
+#include "cpu/filters/group_kernels_impl.hpp"
 
 // ---- pixels against their window ----
 
@@ -570,15 +515,16 @@ constinit const row_kernels rows = {
                          group_lanes::down_moments<f32>},
      sample_kernels<f64>{load<f64>, add_samples<f64>, group_lanes::down<f64>, merge_samples<f64>,
                          group_lanes::down_moments<f64>}},
-    {add_rows, merge_rows, merge_weighted, scan_weighted, divide_64f, square_root, convert_32f, mean_32f_some,
-     number<f32>, number<f64>, group_lanes::close_block, group_lanes::along<f32>, group_lanes::along<f64>,
-     group_lanes::along_moments<f32>, group_lanes::along_moments<f64>},
+    {add_rows, merge_rows, divide_64f, square_root, convert_32f, number<f32>, number<f64>, group_lanes::close_block,
+     group_lanes::along<f32>, group_lanes::along<f64>, group_lanes::along_moments<f32>,
+     group_lanes::along_moments<f64>},
     {pixel_kernels<u8>{thresholds<u8>, extremes<u8>, exceeds<u8>, contrast<u8>},
      pixel_kernels<u16>{thresholds<u16>, extremes<u16>, exceeds<u16>, contrast<u16>},
      pixel_kernels<s16>{thresholds<s16>, extremes<s16>, exceeds<s16>, contrast<s16>},
      pixel_kernels<f32>{thresholds<f32>, extremes<f32>, exceeds<f32>, contrast<f32>},
      pixel_kernels<f64>{thresholds<f64>, extremes<f64>, exceeds<f64>, contrast<f64>}},
     &byte_rows,
+    &weighted_rows,
 };
 
 }  // namespace boxsum::filters::BOXSUM_ROWS

@@ -3,6 +3,7 @@
 #include "cpu/filters/thresholds.hpp"
 #include "cpu/filters/write_row.hpp"
 
+#include <array>
 #include <mutex>
 #include <vector>
 
@@ -134,13 +135,76 @@ void statistics_band(const row_job& job, const window_outputs& outputs, const ba
     });
 }
 
-/// Whether means of the image's type, and numbers, are all that is wanted of windows of 16 bits or of 32f.
+/// Whether means of the image's type, and numbers, are all that is wanted of windows of 16 bits.
 template <typename Pixel>
-bool means_alone(const row_job& job, const window_outputs& outputs) {
-    constexpr bool known = std::is_same_v<Pixel, u16> || std::is_same_v<Pixel, s16> || std::is_same_v<Pixel, f32>;
-    return known && !job.weighted && job.largest_window < std::int64_t{1} << 31 && outputs.mean.data != nullptr &&
+bool integer_means_alone(const row_job& job, const window_outputs& outputs) {
+    return sizeof(Pixel) == 2 && std::is_integral_v<Pixel> && !job.weighted &&
+           job.largest_window < std::int64_t{1} << 31 && outputs.mean.data != nullptr &&
            outputs.mean.shape.type == job.shape.type && outputs.variance.data == nullptr &&
            outputs.deviation.data == nullptr && outputs.sum.data == nullptr;
+}
+
+/// Whether the windows' own kernel writes all results.
+template <typename Pixel>
+bool written_by_windows(const row_job& job, const window_outputs& outputs) {
+    const auto real = [](const any_view& v) {
+        return v.data == nullptr || v.shape.type == dtype::f32 || v.shape.type == dtype::f64;
+    };
+    const bool in_double = std::is_floating_point_v<Pixel> || job.weighted;
+    const bool counts =
+        real(outputs.count) || (outputs.count.shape.type == dtype::u32 && job.largest_window < std::int64_t{1} << 31);
+    const bool one_spread = outputs.variance.data == nullptr || outputs.deviation.data == nullptr;
+    const bool sums = outputs.sum.data == nullptr || outputs.sum.shape.type == dtype::f64;
+    return in_double && counts && one_spread && sums && real(outputs.mean) && real(outputs.variance) &&
+           real(outputs.deviation);
+}
+
+/// Eight rows of a result of type T, if it is one: those of the band, null for the others.
+template <typename T>
+class result_rows {
+  public:
+    result_rows(const any_view& result, dtype type)
+        : result_(result), wanted_(result.data != nullptr && result.shape.type == type) {}
+
+    T* const* of(const row_job& job, const band& b, std::int64_t group) {
+        if (!wanted_) return nullptr;
+        for (std::int64_t i = 0; i < 8; ++i) {
+            const std::int64_t row = 8 * group + i;
+            rows_[static_cast<std::size_t>(i)] =
+                row >= b.first && row < b.end ? job.row_to<T>(result_, row, b.plane) : nullptr;
+        }
+        return rows_.data();
+    }
+
+  private:
+    const any_view& result_;
+    bool wanted_;
+    std::array<T*, 8> rows_{};
+};
+
+template <typename Pixel>
+void written_band(const row_job& job, const window_outputs& outputs, const band& b) {
+    const any_view& spread = outputs.variance.data != nullptr ? outputs.variance : outputs.deviation;
+    result_rows<f64> weight(outputs.count, dtype::f64), sum(outputs.sum, dtype::f64), mean(outputs.mean, dtype::f64),
+        spread_64f(spread, dtype::f64);
+    result_rows<f32> weight_32f(outputs.count, dtype::f32), mean_32f(outputs.mean, dtype::f32),
+        spread_32f(spread, dtype::f32);
+    result_rows<s32> count(outputs.count, dtype::u32);
+    weighted_results results{.deviations = outputs.deviation.data != nullptr,
+                             .least = job.weighted ? std::max(job.min_weight, std::numeric_limits<f64>::denorm_min())
+                                                   : static_cast<f64>(std::max<std::int64_t>(job.min_count, 1)),
+                             .fill = job.fill.value_or(std::numeric_limits<f64>::quiet_NaN())};
+    weighted_windows_of<Pixel>(job, b, spread.data != nullptr, [&](auto& windows, std::int64_t group) {
+        results.weight = weight.of(job, b, group);
+        results.sum = sum.of(job, b, group);
+        results.mean = mean.of(job, b, group);
+        results.spread = spread_64f.of(job, b, group);
+        results.weight_32f = weight_32f.of(job, b, group);
+        results.mean_32f = mean_32f.of(job, b, group);
+        results.spread_32f = spread_32f.of(job, b, group);
+        results.count = count.of(job, b, group);
+        windows.compute(group, results);
+    });
 }
 
 /// write_mean(row, first, n, counts) for pieces of every row of the band, after which their numbers are written.
@@ -169,7 +233,7 @@ void write_with_counts(const row_job& job, const any_view& count, const band& b,
 template <typename Pixel, typename A>
 void integer_means_band(const row_job& job, const window_outputs& outputs, const band& b) {
     using stored = typename stored_as<Pixel>::type;
-    sampled_rows<Pixel, stored> rows(job, b.plane);
+    sampled_rows<Pixel> rows(job, b.plane);
     const bool has_constant =
         job.rows.border == border_mode::constant && rows.counted(static_cast<Pixel>(job.border_value));
     column_sums<Pixel, A, false> sums(job, rows.values);
@@ -191,23 +255,13 @@ void integer_means_band(const row_job& job, const window_outputs& outputs, const
 }
 
 template <typename Pixel>
-void means_band(const row_job& job, const window_outputs& outputs, const band& b) {
-    if constexpr (std::is_same_v<Pixel, f32>) {
-        sampled_rows<f32, f32> rows(job, b.plane);
-        const bool has_constant =
-            job.rows.border == border_mode::constant && rows.counted(static_cast<f32>(job.border_value));
-        group_sums<f32> sums(job, rows.values, has_constant ? job.border_value : 0);
-        const auto least = static_cast<u32>(std::clamp<std::int64_t>(job.min_count, 1, (std::int64_t{1} << 31) - 1));
-        const auto fill = static_cast<f32>(job.fill.value_or(std::numeric_limits<f64>::quiet_NaN()));
-        write_with_counts(job, outputs.count, b, rows.counts, has_constant,
-                          [&](std::int64_t row, std::int64_t first, std::int64_t n, const u32* counts) {
-                              job.kernels->block.mean_32f_some(job.row_to<f32>(outputs.mean, row, b.plane) + first,
-                                                               sums.compute(row) + first, counts, least, fill, n);
-                          });
-    } else if constexpr (sizeof(Pixel) == 2) {
-        job.largest_window <= largest_32_bit_window<Pixel> ? integer_means_band<Pixel, u32>(job, outputs, b)
-                                                           : integer_means_band<Pixel, u64>(job, outputs, b);
-    }
+void sampled_band(const row_job& job, const window_outputs& outputs, const band& b) {
+    if constexpr (sizeof(Pixel) == 2 && std::is_integral_v<Pixel>)
+        if (integer_means_alone<Pixel>(job, outputs))
+            return job.largest_window <= largest_32_bit_window<Pixel> ? integer_means_band<Pixel, u32>(job, outputs, b)
+                                                                      : integer_means_band<Pixel, u64>(job, outputs, b);
+    written_by_windows<Pixel>(job, outputs) ? written_band<Pixel>(job, outputs, b)
+                                            : statistics_band<Pixel>(job, outputs, b);
 }
 
 /// Calls f(row, counts): which of the row's own pixels count.
@@ -285,10 +339,7 @@ void contrast_band(const row_job& job, double epsilon, const filter_outputs& out
 
 void sampled_statistics(const row_job& job, const window_outputs& outputs) {
     visit_type(filter_types{}, job.shape.type, [&]<typename Pixel>() {
-        const bool simple = means_alone<Pixel>(job, outputs);
-        for_each_band(job, [&](const band& b, int) {
-            simple ? means_band<Pixel>(job, outputs, b) : statistics_band<Pixel>(job, outputs, b);
-        });
+        for_each_band(job, [&](const band& b, int) { sampled_band<Pixel>(job, outputs, b); });
     });
 }
 
