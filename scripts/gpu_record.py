@@ -337,6 +337,7 @@ SANITIZED = {
     "gpu_tiles_test": (1, "tile_panels.*:tile_sectors.any_*:tile_sectors.planes_*:tile_squares.*", {}),
     "gpu_filter_kernels_test": (6, "device_blobs.*:device_blur.*:fused_windows.*:real_windows_test.*:window_kernels.*", {"BOXSUM_FILTER_CASES": "24"}),
     "gpu_guided_test": (1, "device_guided_filter.*", {}),
+    "gpu_row_stream_test": (2, "*", {"BOXSUM_FILTER_CASES": "6"}),
     "gpu_strides_test": (1, "*", {}),
     "gpu_convolve_test": (1, "*", {}),
     "gpu_non_local_means_test": (1, "*", {}),
