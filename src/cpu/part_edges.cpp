@@ -136,9 +136,9 @@ void put_row_sums(const table_job& job, const table_pass& pass, std::int64_t pla
     });
 }
 
-const void* start_rows_at_origin(const table_job& job, const table_pass& pass, const tile& t, void* border) {
+void start_rows_at_origin(const table_job& job, const table_pass& pass, tile& t, std::int64_t rows, void* border) {
     tile left = t;
-    left.image = static_cast<const std::byte*>(t.image);
+    left.rows = rows;
     left.elements = job.left_elements;
     left.negated = !t.negated;  // a row starts with minus what lies left of the origin
     pass.sum_rows(left);
@@ -146,7 +146,7 @@ const void* start_rows_at_origin(const table_job& job, const table_pass& pass, c
         const std::int64_t channels = job.channels;
         const T* const starts = static_cast<const T*>(t.carry);
         auto* const column = static_cast<T*>(border);
-        for (std::int64_t i = 0; i < t.rows * channels; ++i) {
+        for (std::int64_t i = 0; i < rows * channels; ++i) {
             const T above = i >= channels        ? column[i - channels]
                             : t.above == nullptr ? T{}
                                                  : (static_cast<const T*>(t.above) - channels)[i];
@@ -158,7 +158,7 @@ const void* start_rows_at_origin(const table_job& job, const table_pass& pass, c
             }
         }
     });
-    return border;
+    t.border_values = t.border_sums = border;
 }
 
 void add_edges(const table_job& job, const table_pass& pass, std::int64_t row, void* row_above) {

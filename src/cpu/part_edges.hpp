@@ -35,9 +35,9 @@ void write_border_row(const carry_shapes& shapes, const carry_data& data, const 
 void put_row_sums(const table_job& job, const table_pass& pass, std::int64_t plane, std::int64_t row, std::int64_t rows,
                   void* row_sums);
 
-/// Of a job with an origin: sums each of the tile's rows left of it into `t.carry`, from where its rows start, and
-/// returns the tile's border column, which goes to `border`: what all rows up to here start with.
-const void* start_rows_at_origin(const table_job& job, const table_pass& pass, const tile& t, void* border);
+/// Of a job with an origin: sums the first `rows` rows of a tile left of it into `t.carry`, from where they start, and
+/// sets the tile's border column, which goes to `border`: what all rows up to here start with.
+void start_rows_at_origin(const table_job& job, const table_pass& pass, tile& t, std::int64_t rows, void* border);
 
 /// Adds what the part takes over to a table row that was made without: the row `row` - 1, for the tile that begins with
 /// `row`. The table is an integer one.

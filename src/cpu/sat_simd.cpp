@@ -187,6 +187,7 @@ void set_pass(table_pass& result, const kernel_set& set, const problem& p, const
     if (store == store_policy::streaming && streaming != nullptr) result.run = streaming;
     result.add_columns = e->add_columns;
     result.sum_rows = e->sum_rows;
+    result.starts_rows = one && e->starts_rows;
     result.sums_in_words = one && choice.largest > 0 && fitting && &set != &cpu::scalar_kernels;
     result.shape = shape;
     result.element = static_cast<std::int64_t>(size_of(shape.type));

@@ -19,6 +19,7 @@ struct table_pass {
     tile_function run = nullptr;
     column_function add_columns = nullptr;  ///< null: the table is floating
     row_function sum_rows = nullptr;
+    bool starts_rows = false;    ///< `run` serves tile::left_elements
     std::byte* table = nullptr;  ///< first entry that is not of the border row or column
     view_shape shape;
     std::int64_t element = 0;  ///< bytes

@@ -39,6 +39,12 @@ struct wavefront {
     std::size_t row_sum_bytes = 0;
     progress_counter* progress = nullptr;  ///< of each thread
 
+    /// Whether the pass's kernel starts rows right of an origin: their left parts lie in the first tile.
+    bool starts_rows(const table_pass& p) const { return p.starts_rows && job.left_elements <= tile_elements; }
+    bool starts_rows() const {
+        return starts_rows(job.passes[0]) && starts_rows(job.passes[static_cast<std::size_t>(job.pass_count - 1)]);
+    }
+
     int busy_threads(int most_threads) const {
         return static_cast<int>(std::clamp<std::int64_t>(job.image_shape.planes * panels, 1, most_threads));
     }
@@ -63,8 +69,12 @@ void run_tile(const wavefront& w, std::byte* scratch, std::int64_t plane, std::i
         t.carry = w.tiles > 1 || from_edge || from_origin ? own + row_buffer_bytes(w.tile_elements) : nullptr;
         t.carry_in = column > 0 || from_edge || from_origin;
         if (from_edge) put_row_sums(job, p, plane, row, t.rows, t.carry);
-        if (from_origin)
-            t.border_values = start_rows_at_origin(job, p, t, static_cast<std::byte*>(t.carry) + w.row_sum_bytes);
+        if (from_origin) {
+            const bool by_kernel = w.starts_rows(p);
+            if (by_kernel) t.left_elements = job.left_elements;
+            start_rows_at_origin(job, p, t, by_kernel ? std::min(rows_per_pass, t.rows) : t.rows,
+                                 static_cast<std::byte*>(t.carry) + w.row_sum_bytes);
+        }
         if (job.offsets_are_zero && !t.negated) t.offsets = nullptr;  // as a plain table
         p.run(t);
     }
@@ -104,7 +114,7 @@ void cut(wavefront& w, int threads) {
     if (threads == 1) {
         w.tile_elements = std::min(round_up(elements, tile_columns_unit), widest);
         w.panel_rows = elements > widest ? 256 : w.job.has_left_edge() ? std::min(rows, tallest_with_edge) : rows;
-        if (w.job.left_elements > 0) {  // which are read twice, once from the second-level cache
+        if (w.job.left_elements > 0 && !w.starts_rows()) {  // read twice, once from the second-level cache
             const std::int64_t row_bytes =
                 w.job.left_elements * static_cast<std::int64_t>(size_of(w.job.image_shape.type));
             w.panel_rows = std::min(

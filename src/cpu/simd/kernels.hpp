@@ -83,6 +83,11 @@ struct tile {
     bool fetch_table;           ///< cached kernels: ask for lines of the table a little before they are written
     const double* offsets;      ///< taken from every pixel, of the channels from the first element's on; null: nothing
     bool negated;               ///< with `offsets`: the pixel is taken from the offset (its square: negated)
+
+    /// Not 0, of kernels that start rows themselves: `carry` and `border_values` hold what the first rows_per_pass rows
+    /// start with; each of the others starts with minus the sum of that many first elements.
+    std::int64_t left_elements;
+    void* border_sums;  ///< `border_values`, to go on with
 };
 
 using tile_function = void (*)(const tile&);
@@ -111,6 +116,7 @@ struct kernel_set {
         tile_function interleaved_streaming = nullptr;
         column_function add_columns = nullptr;  ///< integer tables
         row_function sum_rows = nullptr;        ///< null: squares of an integer table, which take no offset
+        bool starts_rows = false;               ///< kernels of one channel serve tile::left_elements
         std::int64_t max_channels = 4;          ///< of the interleaved kernel; above that the scalar set serves
     };
     entry kernels[kernel_count];

@@ -3,6 +3,7 @@
 // Rows of bytes by dot products, where the instruction set has them. Part of scan_kernels.hpp.
 
 #include "cpu/simd/row_group.hpp"
+#include "cpu/simd/sum_rows.hpp"
 
 namespace boxsum::cpu {
 namespace {
@@ -106,6 +107,9 @@ void scan_bytes(const tile& t) {
     const last_lane_splat last_lane;
     const byte_sums::bytes weights = bytes_behind();
     const sum_shift shift(t);
+    using adder_type = byte_starts_adder<Out>;
+    const adder_type adder(t);
+    const std::int64_t next_unread = t.left_elements > 0 ? 2 * rows_per_pass : rows_per_pass;
     for (std::int64_t row = 0; row < t.rows; row += rows_per_pass) {
         const row_group<std::uint8_t, Out> rows(t, row, row_above<Out>(t, Policy, row));
         column_writer<Policy, Out> writer(t, rows);
@@ -113,12 +117,14 @@ void scan_bytes(const tile& t) {
         for (int q = 0; q < rows_per_pass; ++q) left[q] = t.carry_in && q < rows.rows ? shift.start(carry[row + q]) : 0;
         byte_sums sums(left);
         std::int64_t i = 0;
-        read_ahead<Policy> ahead(t, row, t.elements, rows_per_pass);
+        read_ahead<Policy> ahead(t, row, t.elements, next_unread);
+        starts_below<adder_type> below(t, adder, row + rows_per_pass);
 
-        const auto load_whole = [&](std::int64_t column) __attribute__((always_inline)) {
+        // Asks for what comes later in the rows `down` bytes behind these.
+        const auto load_whole = [&](std::int64_t column, std::int64_t down = 0) __attribute__((always_inline)) {
             for (int q = 0; q < rows_per_pass; ++q) {
                 sums.pixels[q] = load_bytes(rows.image[q] + column);
-                ahead(rows.image[q] + column);
+                ahead(at(rows.image[q] + column, down));
             }
         };
         const auto prepare = [&]() __attribute__((always_inline)) {
@@ -142,41 +148,48 @@ void scan_bytes(const tile& t) {
         };
 
         if (Policy == stores::streaming && streamed_row<Out>::begins_with_edge) edge();
-        if (rows.rows < rows_per_pass) {
+        const auto step = [&](std::int64_t down) __attribute__((always_inline)) {
+            u32x upto[rows_per_pass];
+            byte_sums::bytes groups[rows_per_pass];
+            for (int q = 0; q < rows_per_pass; ++q) {
+                upto[q] = sums.upto[q];
+                groups[q] = sums.groups[q];
+            }
+            load_whole(i + columns, down);
+            sums.sum_groups();
+            write_quarter<0, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, shift, i, columns);
+            sums.scan_within(transpose);
+            write_quarter<1, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, shift, i, columns);
+            sums.scan_across(carry_blocks);
+            write_quarter<2, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, shift, i, columns);
+            sums.unpack(transpose, last_lane);
+            write_quarter<3, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, shift, i, columns);
+        };
+        const bool whole = rows.rows >= rows_per_pass && i + columns <= t.elements;
+        if (whole) {
+            load_whole(i);
+            prepare();
+            const std::int64_t beside = below.columns_beside(rows.image, i) + columns;
+            const std::int64_t end = beside < t.elements ? beside : t.elements;
+            for (; i + 2 * columns <= end; i += columns) {
+                below.take(rows.image, i);
+                step(rows_per_pass * t.image_stride);
+            }
+        }
+        below.finish();
+        if (whole) {
+            const std::int64_t ends[] = {ahead.turn, t.elements};
+            for (const std::int64_t end : ends) {
+                for (; i + 2 * columns <= end; i += columns) step(0);
+                ahead.take_turn();
+            }
+            write.template operator()<part::whole>(columns);
+        } else {
             while (i + columns <= t.elements) {
                 load_whole(i);
                 prepare();
                 write.template operator()<part::few_rows>(columns);
             }
-        } else if (i + columns <= t.elements) {
-            load_whole(i);
-            prepare();
-            const std::int64_t ends[] = {ahead.turn, t.elements};
-            for (const std::int64_t end : ends) {
-                for (; i + 2 * columns <= end; i += columns) {
-                    u32x upto[rows_per_pass];
-                    byte_sums::bytes groups[rows_per_pass];
-                    for (int q = 0; q < rows_per_pass; ++q) {
-                        upto[q] = sums.upto[q];
-                        groups[q] = sums.groups[q];
-                    }
-                    load_whole(i + columns);
-                    sums.sum_groups();
-                    write_quarter<0, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, shift, i,
-                                                  columns);
-                    sums.scan_within(transpose);
-                    write_quarter<1, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, shift, i,
-                                                  columns);
-                    sums.scan_across(carry_blocks);
-                    write_quarter<2, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, shift, i,
-                                                  columns);
-                    sums.unpack(transpose, last_lane);
-                    write_quarter<3, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, shift, i,
-                                                  columns);
-                }
-                ahead.take_turn();
-            }
-            write.template operator()<part::whole>(columns);
         }
         while (i < t.elements) edge();
         writer.finish(t.elements);

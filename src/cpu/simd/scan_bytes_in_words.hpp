@@ -3,7 +3,7 @@
 // Rows of bytes in 16-bit words, for AVX2, where a dot product of bytes takes three operations. Part of
 // scan_kernels.hpp.
 
-#include "cpu/simd/row_group.hpp"
+#include "cpu/simd/sum_rows.hpp"
 
 namespace boxsum::cpu {
 namespace {
@@ -163,6 +163,7 @@ void scan_bytes_in_words(const tile& t) {
     constexpr int columns = word_scan::columns;
     auto* const carry = static_cast<std::uint32_t*>(t.carry);
     const sum_shift shift(t);
+    const byte_starts_adder<Out> adder(t);
     for (std::int64_t row = 0; row < t.rows; row += rows_per_pass) {
         const row_group<std::uint8_t, Out> rows(t, row, row_above<Out>(t, Policy, row));
         word_scan scan{rows,
@@ -201,6 +202,8 @@ void scan_bytes_in_words(const tile& t) {
         if (t.carry != nullptr)
             for (int q = 0; q < rows_per_pass && q < rows.rows; ++q)
                 carry[row + q] = shift.end(first_lane(scan.left[q]), t.elements);
+        // Not beside the loop, which has no register left: tables in cache took longer so.
+        starts_below<byte_starts_adder<Out>>(t, adder, row + rows_per_pass).finish();
     }
     if constexpr (Policy == stores::streaming) stream_fence();
 }

@@ -21,11 +21,11 @@ namespace boxsum::cpu {
 namespace {
 
 #if defined(BOXSUM_VECTOR_JOINER)
-template <tile_function AnyRows, tile_function Cached, typename In, typename Out, typename Carry>
+template <tile_function AnyRows, tile_function Cached, typename In, typename Out, typename Carry, typename Adder>
 inline constexpr tile_function past_caches = AnyRows;
 #else
-template <tile_function AlignedRows, tile_function Cached, typename In, typename Out, typename Carry>
-inline constexpr tile_function past_caches = scan_past_caches<AlignedRows, Cached, In, Out, Carry>;
+template <tile_function AlignedRows, tile_function Cached, typename In, typename Out, typename Carry, typename Adder>
+inline constexpr tile_function past_caches = scan_past_caches<AlignedRows, Cached, In, Out, Carry, Adder>;
 #endif
 
 /// Two to four channels (with fewer lanes than channels the scalar set serves), and column sums.
@@ -34,7 +34,7 @@ constexpr void set_common(kernel_set::entry& e) {
     e.max_channels = vec<Out>::lanes < 4 ? vec<Out>::lanes : 4;
     e.interleaved = scan_interleaved<In, Out, Square, stores::cached>;
     e.interleaved_streaming = past_caches<scan_interleaved<In, Out, Square, stores::streaming>,
-                                          scan_interleaved<In, Out, Square, stores::cached>, In, Out, Out>;
+                                          scan_interleaved<In, Out, Square, stores::cached>, In, Out, Out, no_adder>;
     if constexpr (!Square || std::is_floating_point_v<Out>) e.sum_rows = sum_rows<In, Out, Square>;
     // Sums of signed numbers have an unsigned table of the same width: they are added modulo 2^bits.
     if constexpr (std::is_integral_v<Out>) e.add_columns = add_columns<In, Out, Square>;
@@ -44,7 +44,9 @@ constexpr kernel_set::entry vector_entry() {
     kernel_set::entry e;
     e.cached = scan_tile<In, Scan, Out, Square, stores::cached>;
     e.streaming = past_caches<scan_tile<In, Scan, Out, Square, stores::streaming>,
-                              scan_tile<In, Scan, Out, Square, stores::cached>, In, Out, Scan>;
+                              scan_tile<In, Scan, Out, Square, stores::cached>, In, Out, Scan,
+                              starts_adder<In, Scan, Out, Square>>;
+    e.starts_rows = starts_rows<Scan, Out, Square>;
     set_common<In, Out, Square>(e);
     return e;
 }
@@ -54,13 +56,14 @@ constexpr kernel_set::entry byte_entry() {
     kernel_set::entry e;
     e.cached = scan_bytes<Out, stores::cached>;
     e.streaming = past_caches<scan_bytes<Out, stores::streaming>, scan_bytes<Out, stores::cached>, std::uint8_t, Out,
-                              std::uint32_t>;
+                              std::uint32_t, byte_starts_adder<Out>>;
+    e.starts_rows = shifts_sums<Out>;
 #if defined(BOXSUM_BYTE_WORDS)
     // Entries of 8 bytes do not fit the registers beside the words: 8u64f in cache takes 1.1 to 1.2 times as long.
     if constexpr (sizeof(Out) == 4) {
         e.cached = scan_bytes_in_words<Out, stores::cached>;
         e.streaming = past_caches<scan_bytes_in_words<Out, stores::streaming>, scan_bytes_in_words<Out, stores::cached>,
-                                  std::uint8_t, Out, std::uint32_t>;
+                                  std::uint8_t, Out, std::uint32_t, byte_starts_adder<Out>>;
     }
 #endif
     set_common<std::uint8_t, Out, false>(e);

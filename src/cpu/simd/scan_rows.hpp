@@ -3,53 +3,10 @@
 // Rows of one channel, of any type. Part of scan_kernels.hpp.
 
 #include "cpu/simd/row_group.hpp"
+#include "cpu/simd/sum_rows.hpp"
 
 namespace boxsum::cpu {
 namespace {
-
-/// The sums of four rows over one vector of columns, and the sum of each row so far.
-///
-/// block_lanes rows at a time are transposed within 128-bit blocks, so that a scan along a row becomes additions of
-/// whole vectors, and the totals of all blocks and rows come out as one vector: 35 operations for four rows of 16
-/// floats, against 48 for a shift-and-add scan of each row. In two stages, so that the first of the next vector can be
-/// written before the second of this one. Zen 4, 32f32f in cache, cycles per vector: shift-and-add 10.8, transposed
-/// 7.8, in stages 6.9.
-template <typename T>
-struct row_sums {
-    static constexpr int block_lanes = 16 / static_cast<int>(sizeof(T));
-    static constexpr int groups = static_cast<int>(rows_per_pass) / block_lanes;
-    vec<T> left[groups];                  // lane q of every block: sum of row q left of the vector of stage two
-    vec<T> columns[groups][block_lanes];  // transposed: prefix sums within blocks
-    vec<T> totals[groups];                // prefix sums of blocks
-
-    BOXSUM_INLINE explicit row_sums(const T* carry) {
-        for (int g = 0; g < groups; ++g) left[g] = load_block(carry + g * block_lanes);
-    }
-    BOXSUM_INLINE void save(T* carry) const {
-        for (int g = 0; g < groups; ++g) store_first_block(carry + g * block_lanes, left[g]);
-    }
-
-    /// Stage one, of pixels.
-    BOXSUM_INLINE void take(const vec<T> (&x)[rows_per_pass]) {
-        for (int g = 0; g < groups; ++g) {
-            for (int k = 0; k < block_lanes; ++k) columns[g][k] = x[g * block_lanes + k];
-            transpose_blocks(columns[g]);
-            for (int k = 1; k < block_lanes; ++k) columns[g][k] = add(columns[g][k], columns[g][k - 1]);
-            totals[g] = scan_blocks(columns[g][block_lanes - 1]);
-        }
-    }
-    /// Stage two: row sums.
-    BOXSUM_INLINE void give(vec<T> (&x)[rows_per_pass], const second_adder<T>& plus) {
-        for (int g = 0; g < groups; ++g) {
-            const vec<T> before = add(shift_blocks(totals[g]), left[g]);
-            left[g] = add(left[g], last_block(totals[g]));
-            vec<T> v[block_lanes];
-            for (int k = 0; k < block_lanes; ++k) v[k] = plus(columns[g][k], before);
-            transpose_blocks(v);
-            for (int k = 0; k < block_lanes; ++k) x[g * block_lanes + k] = v[k];
-        }
-    }
-};
 
 template <typename In, typename Scan, typename Out, bool Square, stores Policy>
 struct column_scan {
@@ -65,16 +22,16 @@ struct column_scan {
     second_adder<Scan> plus = {};
     second_adder<Out> plus_row = {};
 
-    /// Reads one vector of columns of four rows.
+    /// Reads one vector of columns of four rows, and asks for what comes later in the rows `down` bytes behind them.
     template <part Part>
-    BOXSUM_INLINE void read(std::int64_t i, int count) {
+    BOXSUM_INLINE void read(std::int64_t i, int count, std::int64_t down = 0) {
         vec<Scan> x[rows_per_pass];
         for (int q = 0; q < rows_per_pass; ++q) {
             if constexpr (Part == part::edge) {
                 x[q] = load_pixels_edge<In, Scan>(rows.image[q] + i, count);
             } else {
                 x[q] = load_pixels<In, Scan>(rows.image[q] + i);
-                if ((i & (64 / static_cast<int>(sizeof(In)) - 1)) == 0) ahead(rows.image[q] + i);
+                if ((i & (64 / static_cast<int>(sizeof(In)) - 1)) == 0) ahead(at(rows.image[q] + i, down));
             }
         }
         make_terms<Out, Square>(x, shift);
@@ -116,7 +73,10 @@ void scan_tile(const tile& t) {
     constexpr int columns = vec<Scan>::lanes;
     const std::int64_t elements = t.elements;
     auto* const carry = static_cast<Scan*>(t.carry);
+    using adder_type = starts_adder<In, Scan, Out, Square>;
     pixel_shift<Scan> shift(t);
+    const adder_type adder(t);
+    const std::int64_t next_unread = t.left_elements > 0 ? 2 * rows_per_pass : rows_per_pass;
     for (std::int64_t row = 0; row < t.rows; row += rows_per_pass) {
         const row_group<In, Out> rows(t, row, row_above<Out>(t, Policy, row));
         alignas(16) Scan left[rows_per_pass];
@@ -125,36 +85,48 @@ void scan_tile(const tile& t) {
             rows,
             column_writer<Policy, Out>(t, rows),
             row_sums<Scan>(left),
-            read_ahead<Policy>(t, row, elements * static_cast<std::int64_t>(sizeof(In)), rows_per_pass),
+            read_ahead<Policy>(t, row, elements * static_cast<std::int64_t>(sizeof(In)), next_unread),
             t.fetch_table,
             shift};
+        starts_below<adder_type> below(t, adder, row + rows_per_pass);
         std::int64_t i = 0;
         const auto edge = [&]() __attribute__((always_inline)) {
             const int count = elements - i < columns ? static_cast<int>(elements - i) : columns;
             scan.template scan<part::edge>(i, count);
             i += count;
         };
+        vec<Scan> x[rows_per_pass];
+        const auto step = [&](std::int64_t down) __attribute__((always_inline)) {
+            auto current = scan.sums;
+            scan.template read<part::whole>(i + columns, columns, down);
+            current.give(x, scan.plus);
+            for (int g = 0; g < row_sums<Scan>::groups; ++g) scan.sums.left[g] = current.left[g];
+            scan.template write<part::whole>(x, i, columns);
+        };
 
         if (Policy == stores::streaming && streamed_row<Out>::begins_with_edge) edge();
-        if (rows.rows < rows_per_pass) {
-            for (; i + columns <= elements; i += columns) scan.template scan<part::few_rows>(i, columns);
-        } else if (i + columns <= elements) {
-            vec<Scan> x[rows_per_pass];
+        const bool whole = rows.rows >= rows_per_pass && i + columns <= elements;
+        if (whole) {
             scan.template read<part::whole>(i, columns);
+            const std::int64_t beside = below.columns_beside(rows.image, i) + columns;
+            const std::int64_t end = beside < elements ? beside : elements;
+            for (; i + 2 * columns <= end; i += columns) {
+                below.take(rows.image, i);
+                step(rows_per_pass * t.image_stride);
+            }
+        }
+        below.finish();
+        if (whole) {
             const std::int64_t ends[] = {scan.ahead.turn / static_cast<std::int64_t>(sizeof(In)), elements};
             for (const std::int64_t end : ends) {
-                for (; i + 2 * columns <= end; i += columns) {
-                    auto current = scan.sums;
-                    scan.template read<part::whole>(i + columns, columns);
-                    current.give(x, scan.plus);
-                    for (int g = 0; g < row_sums<Scan>::groups; ++g) scan.sums.left[g] = current.left[g];
-                    scan.template write<part::whole>(x, i, columns);
-                }
+                for (; i + 2 * columns <= end; i += columns) step(0);
                 scan.ahead.take_turn();
             }
             scan.sums.give(x, scan.plus);
             scan.template write<part::whole>(x, i, columns);
             i += columns;
+        } else {
+            for (; i + columns <= elements; i += columns) scan.template scan<part::few_rows>(i, columns);
         }
         while (i < elements) edge();
         scan.writer.finish(elements);

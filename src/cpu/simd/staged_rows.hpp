@@ -4,7 +4,7 @@
 // takes four for each, and registers that it has not (Zen 4, 8u32u of rows in cache: 78 cycles for 64 pixels where the
 // limit is 33). Part of scan_kernels.hpp.
 
-#include "cpu/simd/row_group.hpp"
+#include "cpu/simd/sum_rows.hpp"
 
 namespace boxsum::cpu {
 namespace {
@@ -88,10 +88,35 @@ BOXSUM_INLINE void fetch_pixels(const tile& t, const element_bytes& bytes, std::
             prefetch_far(at(t.image, (row + q) * t.image_stride + ahead + k));
 }
 
+/// Takes the columns from `from` to `end` of what the four rows from `row` on start with (starts_below), whose lanes
+/// are kept in memory from one stage to the next.
+using start_function = void (*)(const tile& t, std::int64_t row, std::int64_t from, std::int64_t end,
+                                std::byte (&lanes)[rows_per_pass][vector_bytes]);
+template <typename Adder>
+void start_rows(const tile& t, std::int64_t row, std::int64_t from, std::int64_t end,
+                std::byte (&lanes)[rows_per_pass][vector_bytes]) {
+    using lane = typename Adder::lane;
+    const Adder adder(t);
+    starts_below<Adder> below(t, adder, row);
+    below.sums.i = from;
+    if (from > 0)
+        for (int q = 0; q < rows_per_pass; ++q) below.sums.lanes[q] = load(reinterpret_cast<const lane*>(lanes[q]));
+    if (end < t.left_elements) {
+        below.sums.take(t, adder, row, end);
+        for (int q = 0; q < rows_per_pass; ++q) store(reinterpret_cast<lane*>(lanes[q]), below.sums.lanes[q]);
+    } else {
+        below.finish();
+    }
+}
+template <>
+inline void start_rows<no_adder>(const tile&, std::int64_t, std::int64_t, std::int64_t,
+                                 std::byte (&)[rows_per_pass][vector_bytes]) {}
+
 /// `scan` writes ordinary stores. Through two stages in turn: what was written last has not reached the cache, and a
 /// load of parts of two stores waits until they have, which are behind those that go past it.
-void scan_staged(const tile& t, tile_function scan, const element_bytes& bytes) {
+void scan_staged(const tile& t, tile_function scan, start_function start, const element_bytes& bytes) {
     row_stage stages[2];
+    alignas(vector_bytes) std::byte lanes[rows_per_pass][vector_bytes];
     std::uint64_t sums[rows_per_pass * 4];  // of 4 channels
     static_assert(sizeof(sums[0]) == carry_bytes);
     const std::int64_t columns = row_stage::columns_bytes / bytes.table;
@@ -99,6 +124,7 @@ void scan_staged(const tile& t, tile_function scan, const element_bytes& bytes) 
     tile s = t;
     s.table_stride = row_stage::stride;
     s.fetch_table = false;
+    s.left_elements = 0;
     staged_columns before{};  // which wait for the kernel to be elsewhere
     std::int64_t turn = 0;
     for (std::int64_t row = 0; row < t.rows; row += rows_per_pass) {
@@ -124,6 +150,7 @@ void scan_staged(const tile& t, tile_function scan, const element_bytes& bytes) 
                       i == 0,  i + s.elements == t.elements};
             fetch_pixels(t, bytes, row, i);
             if (!more_rows) continue;
+            if (i < t.left_elements) start(t, row + rows_per_pass, i, i + s.elements, lanes);
             const std::byte* const last = entries + (rows_per_pass - 1) * row_stage::stride;
             for (std::int64_t k = 0; k < before.bytes; k += vector_bytes)
                 store(at(t.row_buffer, i * bytes.table + k), load(last + k));
@@ -135,12 +162,12 @@ void scan_staged(const tile& t, tile_function scan, const element_bytes& bytes) 
 
 /// Rows that start on a line go there from registers. From a multiple of a vector on, each line would wait for its
 /// other half, and loads for stores of the same place of another page: twice as long.
-template <tile_function Aligned, tile_function Cached, typename In, typename Out, typename Carry>
+template <tile_function Aligned, tile_function Cached, typename In, typename Out, typename Carry, typename Adder>
 void scan_past_caches(const tile& t) {
     if (bytes_into_line(t.table) == 0 && t.table_stride % line_bytes == 0)
         Aligned(t);
     else
-        scan_staged(t, Cached, {sizeof(In), sizeof(Out), sizeof(Carry)});
+        scan_staged(t, Cached, start_rows<Adder>, {sizeof(In), sizeof(Out), sizeof(Carry)});
 }
 
 #endif  // BOXSUM_VECTOR_JOINER

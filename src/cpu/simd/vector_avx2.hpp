@@ -291,6 +291,10 @@ BOXSUM_INLINE u32x dot_bytes(u32x acc, __m256i pixels, __m256i weights) {
 BOXSUM_INLINE u32x dot_words(u32x acc, u32x words, u32x weights) {
     return {_mm256_add_epi32(acc.r, _mm256_madd_epi16(words.r, weights.r))};
 }
+/// Half a vector of bytes from p, then zeros.
+BOXSUM_INLINE u32x load_half(const void* p) {
+    return {_mm256_zextsi128_si256(load_16_bytes(p))};
+}
 BOXSUM_INLINE __m256i load_bytes(const std::uint8_t* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
 }

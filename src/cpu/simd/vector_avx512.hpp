@@ -340,6 +340,10 @@ BOXSUM_INLINE u32x dot_words(u32x acc, u32x words, u32x weights) {
     return {_mm512_add_epi32(acc.r, _mm512_madd_epi16(words.r, weights.r))};
 #endif
 }
+/// Half a vector of bytes from p, then zeros.
+BOXSUM_INLINE u32x load_half(const void* p) {
+    return {_mm512_zextsi256_si512(_mm256_loadu_si256(static_cast<const __m256i*>(p)))};
+}
 BOXSUM_INLINE __m512i load_bytes(const std::uint8_t* p) {
     return _mm512_loadu_si512(p);
 }
