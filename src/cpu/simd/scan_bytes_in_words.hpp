@@ -3,7 +3,6 @@
 // Rows of bytes in 16-bit words, for AVX2, where a dot product of bytes takes three operations. Part of
 // scan_kernels.hpp.
 
-#include "cpu/simd/row_group.hpp"
 #include "cpu/simd/sum_rows.hpp"
 
 namespace boxsum::cpu {
@@ -46,9 +45,8 @@ struct word_scan {
     u32x left[rows_per_pass];  // sum of each row left of the next vector, in all lanes
     pair_sums first_pair;      // of the next vector of columns, between begin() or step() and step()
 
-    /// Asks for what comes later in the rows `down` bytes behind these.
     template <part Part>
-    BOXSUM_INLINE void read(pair_sums& sums, int h, std::int64_t i, int count, std::int64_t down = 0) const {
+    BOXSUM_INLINE void read(pair_sums& sums, int h, std::int64_t i, int count) const {
         for (int b = 0; b < 2; ++b) {
             const std::uint8_t* const p = rows.image[2 * h + b] + i;
             byte_vector pixels;
@@ -56,7 +54,7 @@ struct word_scan {
                 pixels = even_groups_first(load_bytes_edge(p, count));
             } else {
                 pixels = even_groups_first(load_bytes(p));
-                ahead(at(p, down));
+                ahead(p);
             }
             sums.within[b] = sums_within_groups(pixels);
             sums.odd[b] = odd_bytes(pixels);
@@ -134,36 +132,27 @@ struct word_scan {
     /// A whole vector of columns of four rows, which begin() or the step to the left has begun. But for the last one it
     /// begins the vector to the right.
     template <bool Shifts, bool Last>
-    BOXSUM_INLINE void step(std::int64_t i, std::int64_t down = 0) {
+    BOXSUM_INLINE void step(std::int64_t i) {
         vec<Out> entry[4];
         load_entries<part::whole>(entry, i, columns);
         const taken<Shifts> off(shift, i);
         if constexpr (Policy == stores::cached)
             if (fetch_table) writer.fetch(i, 4, byte_table_fetch_bytes);
         pair_sums second_pair;
-        read<part::whole>(second_pair, 1, i, columns, down);
+        read<part::whole>(second_pair, 1, i, columns);
         put<part::whole, Shifts>(entry, first_pair, off, 0, 0, i, columns);
         add_up(second_pair);
         put<part::whole, Shifts>(entry, first_pair, off, 0, 1, i, columns);
-        if constexpr (!Last) read<part::whole>(first_pair, 0, i + columns, columns, down);
+        if constexpr (!Last) read<part::whole>(first_pair, 0, i + columns, columns);
         put<part::whole, Shifts>(entry, second_pair, off, 1, 0, i, columns);
         if constexpr (!Last) add_up(first_pair);
         put<part::whole, Shifts>(entry, second_pair, off, 1, 1, i, columns);
         keep<part::whole>(entry, i, columns);
     }
     /// The columns from i on of which a whole vector lies before `end`, and one behind each. Returns what is next.
-    template <typename Below>
-    BOXSUM_INLINE std::int64_t steps(std::int64_t i, std::int64_t end, std::int64_t down, const Below& below) {
-        const auto all = [&]<bool Shifts>() __attribute__((always_inline)) {
-            for (; i + 2 * columns <= end; i += columns) {
-                below(i);
-                step<Shifts, false>(i, down);
-            }
-        };
-        if (shifts_sums<Out> && shift.any)
-            all.template operator()<shifts_sums<Out>>();
-        else
-            all.template operator()<false>();
+    template <bool Shifts>
+    BOXSUM_INLINE std::int64_t steps(std::int64_t i, std::int64_t end) {
+        for (; i + 2 * columns <= end; i += columns) step<Shifts, false>(i);
         return i;
     }
 };
@@ -174,21 +163,18 @@ void scan_bytes_in_words(const tile& t) {
     constexpr int columns = word_scan::columns;
     auto* const carry = static_cast<std::uint32_t*>(t.carry);
     const sum_shift shift(t);
-    using adder_type = byte_starts_adder<Out>;
-    const adder_type adder(t);
-    const std::int64_t next_unread = t.left_elements > 0 ? 2 * rows_per_pass : rows_per_pass;
+    const byte_starts_adder<Out> adder(t);
     for (std::int64_t row = 0; row < t.rows; row += rows_per_pass) {
         const row_group<std::uint8_t, Out> rows(t, row, row_above<Out>(t, Policy, row));
         word_scan scan{rows,
                        column_writer<Policy, Out>(t, rows),
                        t.fetch_table,
                        shift,
-                       read_ahead<Policy>(t, row, t.elements, next_unread),
+                       read_ahead<Policy>(t, row, t.elements, rows_per_pass),
                        {},
                        {}};
         for (int q = 0; q < rows_per_pass; ++q)
             scan.left[q] = splat(t.carry_in && q < rows.rows ? shift.start(carry[row + q]) : 0);
-        starts_below<adder_type> below(t, adder, row + rows_per_pass);
         std::int64_t i = 0;
         const auto edge = [&]() __attribute__((always_inline)) {
             const int count = t.elements - i < columns ? static_cast<int>(t.elements - i) : columns;
@@ -196,32 +182,28 @@ void scan_bytes_in_words(const tile& t) {
             i += count;
         };
         if (Policy == stores::streaming && streamed_row<Out>::begins_with_edge) edge();
-        const bool whole = rows.rows >= rows_per_pass && i + columns <= t.elements;
-        if (whole) {
+        if (rows.rows < rows_per_pass) {
+            for (; i + columns <= t.elements; i += columns) scan.template scan<part::few_rows>(i, columns);
+        } else if (i + columns <= t.elements) {
             scan.begin(i);
-            const std::int64_t beside = below.columns_beside(rows.image, i) + columns;
-            const auto take_below = [&](std::int64_t column) __attribute__((always_inline)) {
-                below.take(rows.image, column);
-            };
-            i = scan.steps(i, beside < t.elements ? beside : t.elements, rows_per_pass * t.image_stride, take_below);
-        }
-        below.finish();
-        if (whole) {
             const std::int64_t ends[] = {scan.ahead.turn, t.elements};
             for (const std::int64_t end : ends) {
-                i = scan.steps(i, end, 0, [](std::int64_t) {});
+                if (shifts_sums<Out> && shift.any)
+                    i = scan.template steps<shifts_sums<Out>>(i, end);
+                else
+                    i = scan.template steps<false>(i, end);
                 scan.ahead.take_turn();
             }
             scan.template step<shifts_sums<Out>, true>(i);
             i += columns;
-        } else {
-            for (; i + columns <= t.elements; i += columns) scan.template scan<part::few_rows>(i, columns);
         }
         while (i < t.elements) edge();
         scan.writer.finish(t.elements);
         if (t.carry != nullptr)
             for (int q = 0; q < rows_per_pass && q < rows.rows; ++q)
                 carry[row + q] = shift.end(first_lane(scan.left[q]), t.elements);
+        // Not beside the loop, which has no register left: tables in cache took longer so.
+        starts_below<byte_starts_adder<Out>>(t, adder, row + rows_per_pass).finish();
     }
     if constexpr (Policy == stores::streaming) stream_fence();
 }

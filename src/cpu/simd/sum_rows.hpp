@@ -193,9 +193,12 @@ struct starts_below {
         adder.finish(sums.lanes, sums.elements, all);
         auto* const starts = static_cast<sum*>(t.carry);
         auto* const border = static_cast<sum*>(t.border_sums);
+        sum upto = border[row - 1];
         for (std::int64_t q = 0, r = row; q < rows_per_pass && r < t.rows; ++q, ++r) {
-            starts[r] = t.negated ? all[q] : static_cast<sum>(sum{} - all[q]);
-            border[r] = static_cast<sum>(border[r - 1] + starts[r]);
+            const sum start = t.negated ? all[q] : static_cast<sum>(sum{} - all[q]);
+            upto = static_cast<sum>(upto + start);
+            starts[r] = start;
+            border[r] = upto;
         }
     }
 };

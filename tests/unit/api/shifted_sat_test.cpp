@@ -306,6 +306,43 @@ TEST(shifted_sat, every_kernel_and_any_number_of_threads) {
             }
 }
 
+/// More rows than a panel has, more columns than a tile, with what lies left of the origin within the first or not.
+TEST(shifted_sat, several_panels_and_tiles_of_one_thread) {
+    using enum dtype;
+    for (const std::string& set : available()) {
+        check({s16, s32, {}, 4200, 70, 1, 1, {table_layout::padded, {50, 37}, 100}, 1, set});
+        check({f32, f64, {}, 9, 33000, 1, 1, {table_layout::padded, {4, 600}, 100}, 1, set});
+        check({u8, s32, {}, 9, 33000, 1, 1, {table_layout::padded, {4, 32900}, 100}, 1, set});
+    }
+}
+
+/// One thread's kernels sum what lies left of the origin, of several the sums are made before.
+TEST(shifted_sat, same_bits_for_any_number_of_threads) {
+    constexpr std::int64_t rows = 150, cols = 611;
+    std::vector<float> pixels(rows * cols);
+    std::mt19937 random(5);
+    for (float& x : pixels) x = static_cast<float>(random() >> 8) * 0x1p-24F;
+    const image_view<const float> image(pixels.data(), rows, cols);
+    for (const std::string& set : available())
+        for (const store_policy store : {store_policy::cached, store_policy::streaming})
+            for (const std::int64_t col : {7, 64, 389, 611}) {
+                const table_form form(table_layout::padded, {70, col}, 0.5);
+                const std::string parameters = "isa=" + set;
+                const auto tables = [&](int threads) {
+                    return sat_squares<float, double>(
+                        image, form,
+                        {.algorithm = "simd", .parameters = parameters, .threads = threads, .store = store});
+                };
+                const auto one = tables(1), three = tables(3);
+                for (std::int64_t r = 0; r <= rows; ++r)
+                    for (std::int64_t c = 0; c <= cols; ++c) {
+                        ASSERT_EQ(one.sums(r, c), three.sums(r, c)) << set << " " << col << ": " << r << ", " << c;
+                        ASSERT_EQ(one.squares(r, c), three.squares(r, c))
+                            << set << " " << col << ": " << r << ", " << c;
+                    }
+            }
+}
+
 TEST(shifted_sat, in_place_and_with_gaps_between_pixels) {
     std::vector<float> pixels(300 * 200);
     std::mt19937 random(3);
