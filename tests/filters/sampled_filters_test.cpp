@@ -309,7 +309,7 @@ TYPED_TEST(real_samples, statistics_of_every_width) {
 /// Bit for bit, wherever a part begins.
 TYPED_TEST(real_samples, parts_have_the_bits_of_the_whole) {
     using T = TypeParam;
-    constexpr std::int64_t rows = 61, cols = 37, radius = 11;
+    constexpr std::int64_t rows = 61, cols = 37, radius = 17;
     for (sample_case c :
          {sample_case{.masked = true, .options = {.nan = nan_mode::omit}}, sample_case{.weighted = true}}) {
         c.options.window = window_radius(radius, 9);
