@@ -200,19 +200,20 @@ BOXSUM_INLINE inline void put_line(f64* line, const reals (&v)[8]) {
                             BOXSUM_INLINE { store(line + decltype(i)::value * 8 + row, t[decltype(i)::value]); });
     });
 }
-/// Sixteen rows go on in `ends`, with zeros behind their last elements.
+/// Sixteen rows go on in `ends` from their element c on, with zeros behind their last elements.
 template <typename T>
 void end_rows(const T* (&x)[16], T (&ends)[16][lanes], i64 c, i64 count) {
     for (int i = 0; i < 16; ++i) {
         for (i64 k = 0; k < lanes; ++k) ends[i][k] = k < count ? x[i][c + k] : T{0};
-        x[i] = ends[i] - c;
+        x[i] = ends[i];
     }
 }
 
 /// The rows that eight windows begin with, then those that they end with.
 template <typename T>
 class pixel_rows {
-    const T* x[16];
+    const T* x[16];  // from their element `start` on
+    i64 start = 0;
 
   public:
     pixel_rows(const T* const* first, const T* const* last) {
@@ -221,10 +222,13 @@ class pixel_rows {
             x[8 + i] = last[i];
         }
     }
-    BOXSUM_INLINE inline reals at(int i, i64 c) const { return as_reals(x[i] + c); }
-    BOXSUM_INLINE inline void fetch(int i, i64 c) const { __builtin_prefetch(x[i] + c); }
+    BOXSUM_INLINE inline reals at(int i, i64 c) const { return as_reals(x[i] + (c - start)); }
+    BOXSUM_INLINE inline void fetch(int i, i64 c) const { __builtin_prefetch(x[i] + (c - start)); }
     /// Elements c .. c + count - 1, fewer than a vector, are the last.
-    void end(i64 c, i64 count) { end_rows(x, ends, c, count); }
+    void end(i64 c, i64 count) {
+        end_rows(x, ends, c, count);
+        start = c;
+    }
 
   private:
     T ends[16][lanes];

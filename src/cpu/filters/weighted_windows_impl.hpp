@@ -132,8 +132,9 @@ BOXSUM_INLINE inline weighted_sample sample_where(reals weight, reals x) {
 
 template <typename T>
 class weighted_pixel_rows {
-    const T* x[16];
+    const T* x[16];  // from their element `start` on
     const f32* weights[16];
+    i64 start = 0;
 
   public:
     weighted_pixel_rows(const weighted_row<T>* first, const weighted_row<T>* last) {
@@ -144,12 +145,13 @@ class weighted_pixel_rows {
         }
     }
     BOXSUM_INLINE inline weighted_sample at(int i, i64 c) const {
-        return sample_where(as_reals(weights[i] + c), as_reals(x[i] + c));
+        return sample_where(as_reals(weights[i] + (c - start)), as_reals(x[i] + (c - start)));
     }
-    BOXSUM_INLINE inline void fetch(int i, i64 c) const { __builtin_prefetch(x[i] + c); }
+    BOXSUM_INLINE inline void fetch(int i, i64 c) const { __builtin_prefetch(x[i] + (c - start)); }
     void end(i64 c, i64 count) {
         end_rows(x, ends, c, count);
         end_rows(weights, end_weights, c, count);
+        start = c;
     }
 
   private:
