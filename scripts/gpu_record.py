@@ -2,6 +2,7 @@
 """Builds the GPU tests, runs one part of them and records the outcome in results/<gpu>/tests.json.
 
     scripts/gpu_record.py test | sanitize | soak      (make test-gpu, sanitize-gpu, soak-gpu)
+    scripts/gpu_record.py sanitize PROGRAM...         these programs; the others' outcomes stay in the record
     scripts/gpu_record.py devices                     (make devices-gpu) needs two GPUs: their tests, and the papers' large
                                                       images on one and on all of them, into bench-hist-papers.json
     scripts/gpu_record.py python                      (make test-python-gpu) the Python package with PyTorch and CuPy
@@ -352,8 +353,14 @@ LESS = {
 }
 
 
+def types_of(where):
+    """The types that a build folder was configured for."""
+    return re.search(r"^BOXSUM_TYPES:[A-Z]+=(.*)$", (where / "CMakeCache.txt").read_text(encoding="utf-8"), re.MULTILINE)[1]
+
+
 def part_sanitize(*named):
-    """All of SANITIZED with the shortest list of types; programs that are named are of part_test's build, if it is there."""
+    """All of SANITIZED with the shortest list of types; programs that are named are of part_test's build, if it is there, or
+    of BOXSUM_PREBUILT, whatever its types are."""
     sanitizer = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
     if not os.path.exists(sanitizer):
         fail("no compute-sanitizer on PATH or under /usr/local/cuda")
@@ -371,7 +378,7 @@ def part_sanitize(*named):
                 run.label = f"{tool}-{run.label}"
                 run.command = [sanitizer, "--tool", tool, "--error-exitcode", "9", "--print-limit", "5", *run.command]
                 runs.append(run)
-    return [runs], seconds, {"types": types}
+    return [runs], seconds, {"types": types_of(where) if os.environ.get("BOXSUM_PREBUILT") else types}
 
 
 def part_devices():
@@ -416,7 +423,8 @@ def part_python():
     return [[run] for run in runs], seconds, {"types": os.environ.get("BOXSUM_TYPES", "all")}
 
 
-def write_record(part, commit, found, outcomes, build_seconds, extra):
+def write_record(part, commit, found, outcomes, build_seconds, extra, extends=False):
+    """Replaces one part of the record; where it `extends` it, programs that did not run stay, each with its commit."""
     name = folder_name(found)
     tracked = ROOT / "results" / name / "tests.json"
     target = pathlib.Path(os.environ.get("BOXSUM_RESULTS") or ROOT / "results") / name / "tests.json"
@@ -430,6 +438,12 @@ def write_record(part, commit, found, outcomes, build_seconds, extra):
             earlier.setdefault("commit", record["commit"])
         record = {"format": FORMAT, "commit": commit, "parts": record.get("parts", {})}
     programs = summary_of_programs(outcomes)
+    ran = {key: sum(p[key] for p in programs.values()) for key in ("passed", "failed", "skipped")}
+    earlier = record.get("parts", {}).get(part, {}) if extends else {}
+    for label, program in earlier.get("programs", {}).items():
+        if label not in programs:
+            at = program.get("commit", earlier.get("commit", commit))
+            programs[label] = {**program, "commit": at} if at != commit else program
     totals = {key: sum(p[key] for p in programs.values()) for key in ("passed", "failed", "skipped")}
     record.update({"device": found[0][0], "devices": len(found), "driver": found[0][1], "cuda": toolkit(),
                    "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")})
@@ -439,9 +453,9 @@ def write_record(part, commit, found, outcomes, build_seconds, extra):
     temporary = target.with_suffix(".tmp")
     temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     temporary.replace(target)
-    print(f"{part}: passed {totals['passed']}, failed {totals['failed']}, skipped {totals['skipped']}; "
+    print(f"{part}: passed {ran['passed']}, failed {ran['failed']}, skipped {ran['skipped']}; "
           f"build {build_seconds:.0f} s; written to {target}")
-    return totals
+    return ran
 
 
 def main():
@@ -461,7 +475,7 @@ def main():
                               "devices": part_devices, "python": part_python}[part](*arguments.programs)
     print(f"built in {seconds:.0f} s", flush=True)
     outcomes = execute_all(groups, ROOT / "build" / f"{part}-logs")
-    totals = write_record(part, commit, found, outcomes, seconds, extra)
+    totals = write_record(part, commit, found, outcomes, seconds, extra, extends=bool(arguments.programs))
     if part == "devices" and run_bench("hist", "bench-hist-papers", ["--experiments", "large"]) != 0:
         sys.exit(1)
     if totals["failed"] or not totals["passed"]:

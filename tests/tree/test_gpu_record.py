@@ -29,11 +29,11 @@ class Records(unittest.TestCase):
             self.addCleanup(change.stop)
         os.environ.pop("BOXSUM_RESULTS", None)
 
-    def write(self, part, commit):
+    def write(self, part, commit, program="gpu_test", **how):
         outcome = {"passed": 2, "failed": 1, "skipped": 0, "seconds": 1.5, "failures": ["a.b: why"], "skips": []}
         with unittest.mock.patch("builtins.print"):
-            gpu_record.write_record(part, commit, [("NVIDIA H200", "580")], [("gpu_test.0", outcome), ("gpu_test.1", outcome)],
-                                    3.0, {"types": "all"})
+            gpu_record.write_record(part, commit, [("NVIDIA H200", "580")], [(program + ".0", outcome), (program + ".1", outcome)],
+                                    3.0, {"types": "all"}, **how)
         return json.loads((self.root / "results/h200/tests.json").read_text())
 
     def commits(self, record):
@@ -51,6 +51,16 @@ class Records(unittest.TestCase):
         part = self.write("test", "a")["parts"]["test"]
         self.assertEqual((part["passed"], part["failed"], part["types"]), (4, 2, "all"))
         self.assertEqual(part["programs"]["gpu_test"]["failures"], ["a.b: why"] * 2)
+
+    def test_a_part_that_is_extended_keeps_programs_that_did_not_run(self):
+        self.write("sanitize", "a", "one_test")
+        self.write("sanitize", "b", "two_test", extends=True)
+        record = self.write("sanitize", "c", "one_test", extends=True)
+        part = record["parts"]["sanitize"]
+        self.assertEqual({name: one.get("commit", record["commit"]) for name, one in part["programs"].items()},
+                         {"one_test": "c", "two_test": "b"})
+        self.assertEqual((part["passed"], part["failed"]), (8, 4))
+        self.assertEqual(list(self.write("sanitize", "d", "two_test")["parts"]["sanitize"]["programs"]), ["two_test"])
 
     def test_what_is_written_elsewhere_goes_on_from_the_tree(self):
         self.write("test", "a")
