@@ -367,6 +367,45 @@ def readme():
                  lines) + "\n" if lines else NOT_MEASURED
 
 
+def of_tools(labels):
+    """Programs of sanitizers, "memcheck-gpu_boxes_test" and the like, in words: which, and which tools did not look at some."""
+    by_tool = {}
+    for label in labels:
+        tool, _, program = label.partition("-")
+        by_tool.setdefault(tool, []).append(program.removeprefix("gpu_").removesuffix("_test"))
+    every = list(dict.fromkeys(program for programs in by_tool.values() for program in programs))
+    text = f"{', '.join(by_tool)} of {', '.join(every)}"
+    for tool, programs in by_tool.items():
+        missing = [program for program in every if program not in programs]
+        text += f"; {tool} not of {', '.join(missing)}" if missing else ""
+    return text
+
+
+def runs():
+    """What ran on GPUs: a line for each part of a record of tests, and for programs of it that ran at another commit; one for
+    the benchmarks and profiles of a commit."""
+    lines = []
+    for path in sorted(ROOT.glob("results/*/tests.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        gpu = record["device"] + (f", {record['devices']} of them" if record["devices"] > 1 else "")
+        for name, one in record["parts"].items():
+            by_commit = {}
+            for label, program in one["programs"].items():
+                by_commit.setdefault(program.get("commit", one.get("commit", record["commit"])), []).append((label, program))
+            for commit, programs in by_commit.items():
+                counts = [str(sum(program[count] for _, program in programs)) for count in ("passed", "failed", "skipped")]
+                labels = [label for label, _ in programs]
+                what = f"`make {'test-python' if name == 'python' else name}-gpu`" + (f": {of_tools(labels)}" if name == "sanitize" else "")
+                lines.append([gpu, what, *counts, commit[:7], one["date"][:10] if commit == one.get("commit", record["commit"]) else ""])
+        measured = {}
+        for file in sorted([*path.parent.glob("bench-*.json"), *path.parent.glob("profile-*.json")]):
+            made = json.loads(file.read_text(encoding="utf-8"))
+            measured.setdefault((made["commit"][:7], made["date"][:10]), []).append(f"`{file.stem}`")
+        lines += [[gpu, ", ".join(names), "", "", "", *when] for when, names in sorted(measured.items(), key=lambda one: one[0][1], reverse=True)]
+    return table(["GPU", "what", "passed", "failed", "skipped", "at commit", "on"], ["---", "---", "--:", "--:", "--:", "---", "---"],
+                 lines) + "\n" if lines else NOT_MEASURED
+
+
 def profile():
     """What the profiler saw, a line for each pipelined kernel of a record, and for the streaming kernel of the same types."""
     text = ""
@@ -508,7 +547,8 @@ def earlier(rows):
 
 def part(what, build):
     """For update_docs: `cpu targets`, `cpu avx2`, `cpu callers`, `cpu filters`, `cpu forms`, `cpu histograms`,
-    `convolve`, `filters`, `forms`, `windows`, `marks size`, `marks other`, `peers`, `profile`, `python cpu`, `python gpu`, `readme`, `tasks` or `tensors`."""
+    `convolve`, `filters`, `forms`, `windows`, `marks size`, `marks other`, `peers`, `profile`, `python cpu`, `python gpu`, `readme`, `runs`,
+    `tasks` or `tensors`."""
     word, *rest = what.split()
     return {"cpu": cpu, "convolve": convolve, "filters": filters, "forms": forms, "windows": windows, "marks": marks, "peers": peers, "profile": profile,
-            "python": python, "readme": readme, "tasks": tasks, "tensors": tensors}[word](*rest)
+            "python": python, "readme": readme, "runs": runs, "tasks": tasks, "tensors": tensors}[word](*rest)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""scripts/record_docs.py: origins and offsets, and convolution, of records of a few rows: marks on both sides, and what is said
-where nothing was measured."""
+"""scripts/record_docs.py: what ran, origins and offsets, and convolution, of records of a few rows: marks on both sides, and what is
+said where nothing was measured."""
 
+import json
 import pathlib
 import sys
+import tempfile
 import unittest
 from unittest import mock
 
@@ -31,6 +33,47 @@ class Forms(unittest.TestCase):
 
     def test_without_rows(self):
         self.assertEqual(made_of("forms", []), docs.NOT_MEASURED)
+
+
+class Runs(unittest.TestCase):
+    def text(self, tests, **others):
+        record = {"device": "a GPU", "devices": 1, "commit": "1" * 40, "date": "2026-01-01T00:00:00Z"}
+        with tempfile.TemporaryDirectory() as name, mock.patch.object(docs, "ROOT", pathlib.Path(name)):
+            folder = pathlib.Path(name) / "results" / "gpu"
+            folder.mkdir(parents=True)
+            (folder / "tests.json").write_text(json.dumps({**record, **tests}))
+            for file, keys in others.items():
+                (folder / f"{file.replace('_', '-')}.json").write_text(json.dumps({**record, **keys}))
+            return docs.part("runs", None)
+
+    def program(self, passed, **more):
+        return {"passed": passed, "failed": 0, "skipped": 2, **more}
+
+    def test_parts_add_up_their_programs(self):
+        part = {"date": "2026-01-02T00:00:00Z", "programs": {"a": self.program(3), "b": self.program(4)}}
+        text = self.text({"parts": {"test": part, "python": {**part, "commit": "2" * 40}}})
+        self.assertIn("| a GPU | `make test-gpu` | 7 | 0 | 4 | 1111111 | 2026-01-02 |", text)
+        self.assertIn("| a GPU | `make test-python-gpu` | 7 | 0 | 4 | 2222222 | 2026-01-02 |", text)
+
+    def test_programs_of_another_commit_have_a_line_of_their_own(self):
+        programs = {"memcheck-gpu_boxes_test": self.program(3), "racecheck-gpu_boxes_test": self.program(3),
+                    "memcheck-gpu_plan_test": self.program(5, commit="3" * 40)}
+        text = self.text({"parts": {"sanitize": {"date": "2026-01-02T00:00:00Z", "programs": programs}}})
+        self.assertIn("`make sanitize-gpu`: memcheck, racecheck of boxes | 6 | 0 | 4 | 1111111 | 2026-01-02 |", text)
+        self.assertIn("`make sanitize-gpu`: memcheck of plan | 5 | 0 | 2 | 3333333 |  |", text)
+
+    def test_what_a_tool_did_not_look_at_is_said(self):
+        labels = ["memcheck-gpu_boxes_test", "memcheck-gpu_plan_test", "initcheck-gpu_plan_test"]
+        self.assertEqual(docs.of_tools(labels), "memcheck, initcheck of boxes, plan; initcheck not of boxes")
+
+    def test_benchmarks_of_one_commit_share_a_line(self):
+        text = self.text({"devices": 2, "parts": {}}, bench_sat={}, bench_zoo={}, profile_sat={"commit": "4" * 40, "date": "2025-01-01"})
+        self.assertIn("| a GPU, 2 of them | `bench-sat`, `bench-zoo` |  |  |  | 1111111 | 2026-01-01 |", text)
+        self.assertIn("| a GPU, 2 of them | `profile-sat` |  |  |  | 4444444 | 2025-01-01 |", text)
+
+    def test_without_records(self):
+        with tempfile.TemporaryDirectory() as name, mock.patch.object(docs, "ROOT", pathlib.Path(name)):
+            self.assertEqual(docs.part("runs", None), docs.NOT_MEASURED)
 
 
 class Convolution(unittest.TestCase):
