@@ -26,25 +26,6 @@ device_buffer upload_lookup(const binning& bins) {
     return table;
 }
 
-namespace {
-
-void require_histograms(const histogram_shape& histograms, const histogram_shape& plan) {
-    const tensor_shape &got = histograms.entries, &planned = plan.entries;
-    if (histograms.form.layout != plan.form.layout)
-        throw invalid_argument("histograms: layout is " + std::string(name_of(histograms.form.layout)) +
-                               ", but the plan was made for " + std::string(name_of(plan.form.layout)));
-    require_type("histograms", got.type, planned.type);
-    require_planned("histograms", "planes", got.planes, planned.planes);
-    require_planned("histograms", "bins", got.bins, planned.bins);
-    require_planned("histograms", "rows", got.rows, planned.rows);
-    require_planned("histograms", "cols", got.cols, planned.cols);
-    require_planned("histograms", "row_stride", got.row_stride, planned.row_stride);
-    if (planned.bins > 1) require_planned("histograms", "bin_stride", got.bin_stride, planned.bin_stride);
-    if (planned.planes > 1) require_planned("histograms", "plane_stride", got.plane_stride, planned.plane_stride);
-}
-
-}  // namespace
-
 struct histogram_plan::state {
     histogram_shapes shapes;
     binning bins;

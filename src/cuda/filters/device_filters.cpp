@@ -255,11 +255,11 @@ struct filter_plan::state {
             throw invalid_argument("at: row is " + std::to_string(inputs.at.row) + " of " +
                                    std::to_string(inputs.whole.rows) + ", but the plan was made for " +
                                    std::to_string(given.at.row) + " of " + std::to_string(given.whole.rows));
+        const auto unplanned = [](const planned_view& planned, const const_any_view& view, const char* name) {
+            if (planned.name == nullptr && view.data != nullptr)
+                throw invalid_argument(std::string(name) + ": given, but the plan was made without");
+        };
         if constexpr (std::is_same_v<Inputs, filter_inputs>) {
-            const auto unplanned = [](const planned_view& planned, const const_any_view& view, const char* name) {
-                if (planned.name == nullptr && view.data != nullptr)
-                    throw invalid_argument(std::string(name) + ": given, but the plan was made without");
-            };
             unplanned(mask, inputs.mask, "mask");
             unplanned(weights, inputs.weights, "weights");
             if (inputs.results != given.results)
@@ -274,11 +274,9 @@ struct filter_plan::state {
         if (mask.name != nullptr) arguments.add(mask, memory.mask);
         if (weights.name != nullptr) arguments.add(weights, memory.weights);
         for (std::size_t i = 0; i < results.size(); ++i) {
-            const any_view& result = memory.results[i];
-            if (results[i].name != nullptr)
-                arguments.add(results[i], result);
-            else if (result.data != nullptr)
-                throw invalid_argument("outputs: have a result that the plan was made without");
+            static constexpr const char* names[] = {"mean", "variance", "deviation", "sum", "count"};
+            unplanned(results[i], memory.results[i], names[i]);
+            if (results[i].name != nullptr) arguments.add(results[i], memory.results[i]);
         }
         if (arguments.meet()) check_apart(memory);
         filter.enqueue(memory, workspace, stream);

@@ -3,6 +3,7 @@
 #include "cuda/queries/window_search.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/device.hpp"
+#include "cuda/runtime/plan_checks.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 #include "cuda/runtime/runtime.hpp"
 #include "cuda/runtime/workspace_use.hpp"
@@ -246,7 +247,7 @@ void best_windows_plan::run_async(const const_any_histogram_view& histograms, co
                                   histogram_match* found, workspace& workspace, stream_ref stream,
                                   std::int64_t plane) const {
     const state& s = *state_;
-    if (!(histograms.shape() == s.shape)) throw invalid_argument("histograms: their shape is not that of the plan");
+    require_histograms(histograms.shape(), s.shape);
     check_histograms(histograms, plane);
     if (s.search.windows == 0) return;
     check_pointer("histograms", histograms.entries.data, s.device);

@@ -34,6 +34,21 @@ void require_shape(std::string_view argument, const view_shape& got, const view_
     if (planned.cols > 1) require_planned(argument, "col_stride", got.pixel_stride(), planned.pixel_stride());
 }
 
+void require_histograms(const histogram_shape& histograms, const histogram_shape& plan) {
+    const tensor_shape &got = histograms.entries, &planned = plan.entries;
+    if (histograms.form.layout != plan.form.layout)
+        throw invalid_argument("histograms: layout is " + std::string(name_of(histograms.form.layout)) +
+                               ", but the plan was made for " + std::string(name_of(plan.form.layout)));
+    require_type("histograms", got.type, planned.type);
+    require_planned("histograms", "planes", got.planes, planned.planes);
+    require_planned("histograms", "bins", got.bins, planned.bins);
+    require_planned("histograms", "rows", got.rows, planned.rows);
+    require_planned("histograms", "cols", got.cols, planned.cols);
+    require_planned("histograms", "row_stride", got.row_stride, planned.row_stride);
+    if (planned.bins > 1) require_planned("histograms", "bin_stride", got.bin_stride, planned.bin_stride);
+    if (planned.planes > 1) require_planned("histograms", "plane_stride", got.plane_stride, planned.plane_stride);
+}
+
 void check_range(const memory_range& range, std::size_t element, int device) {
     const auto address = reinterpret_cast<std::uintptr_t>(range.data);
     if (address == 0) throw invalid_argument(std::string(range.argument) + ": data is null");

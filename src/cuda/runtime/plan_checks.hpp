@@ -2,6 +2,7 @@
 
 #include "core/view_checks.hpp"
 
+#include <boxsum/histogram_table.hpp>
 #include <boxsum/view.hpp>
 
 #include <array>
@@ -19,6 +20,9 @@ void require_planned(std::string_view argument, std::string_view what, std::int6
 void require_type(std::string_view argument, dtype got, dtype planned);
 
 void require_shape(std::string_view argument, const view_shape& got, const view_shape& planned);
+
+/// Of the argument `histograms`.
+void require_histograms(const histogram_shape& got, const histogram_shape& planned);
 
 /// Memory of one argument of a call.
 struct memory_range {

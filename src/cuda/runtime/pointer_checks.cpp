@@ -48,7 +48,7 @@ int device_of_memory(std::string_view argument, const void* data, int device) {
     }
     throw invalid_argument(std::string(argument) + ": is host memory" +
                            (attributes.type == cudaMemoryTypeHost ? " (page-locked)" : "") +
-                           ", but the plan needs memory of cuda:" + std::to_string(device));
+                           ", but memory of cuda:" + std::to_string(device) + " is needed");
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ void check_device_pointer(std::string_view argument, const void* data, int devic
     if (k.data != data || k.frees != now) k = {data, device_of_memory(argument, data, device), now};
     if (k.device != device && k.device != any_device)
         throw invalid_argument(std::string(argument) + ": is memory of cuda:" + std::to_string(k.device) +
-                               ", but the plan is for cuda:" + std::to_string(device));
+                               ", but that of cuda:" + std::to_string(device) + " is needed");
 }
 
 void forget_pointers() noexcept {

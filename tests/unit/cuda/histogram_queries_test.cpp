@@ -366,11 +366,14 @@ TEST_F(gpu_histogram_search, refuses_bad_arguments) {
     expect_refused([&] { run(t.device, values, nullptr, workspace); }, "found: is null");
     expect_refused([&] { run(t.device, values, matches, small); }, "workspace: has ");
     expect_refused([&] { run(t.host, values, matches, workspace); }, "histograms: ");
+    const cuda::histogram_table<std::uint32_t> wider(3, rows, cols + 1, stream);
+    expect_refused([&] { run(wider, values, matches, workspace); },
+                   "histograms: cols is 54, but the plan was made for 53");
     expect_refused(
         [&] {
             run({t.device.view().entries(), table_layout::padded}, values, matches, workspace);
         },
-        "histograms: their shape");
+        "histograms: layout is padded, but the plan was made for inclusive");
     const std::array<double, 3> fine{1, 2, 3};
     const auto best = [&](std::span<const window_grid> g, std::span<const double> wanted, std::int64_t count) {
         (void)cuda::best_windows(t.device, g, wanted, histogram_distance::l1, count, stream);
