@@ -36,6 +36,13 @@ class device_block {
         return bytes == host_.bytes();
     }
 
+    /// All of the memory becomes the host block's, what lies between elements included.
+    void download() const {
+        std::byte* const first = reinterpret_cast<std::byte*>(host_.view().data()) - host_.offset();
+        BOXSUM_CUDA_TRY(cudaMemcpyAsync(first, memory_.data(), memory_.size(), cudaMemcpyDeviceToHost, stream_.get()));
+        stream_.synchronize();
+    }
+
   private:
     const block<T>& host_;
     cuda::device_buffer memory_;
