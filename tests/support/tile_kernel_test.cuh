@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of the aligned kernels share: any shape and layout beside the sums of a loop on the host, with poison
+// What the tests of the tile kernels share: any shape and layout beside the sums of a loop on the host, with poison
 // around it, in one workspace.
 
 #include "cuda/production/sat/launch.cuh"

@@ -8,6 +8,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -33,6 +34,13 @@ class Texts(unittest.TestCase):
 
     def test_a_replacement_that_changes_nothing_is_an_error(self):
         self.assertRaises(LookupError, driver.mutated, mutant("throw", "throw"))
+
+
+class Arguments(unittest.TestCase):
+    def test_an_option_that_is_none_gets_the_usage(self):
+        for words in ([], ["--help"], ["--few"], ["--few", "--check", "build"]):
+            with mock.patch.object(sys, "argv", ["mutants", *words]):
+                self.assertRaisesRegex(SystemExit, "scripts/mutants BUILD_FOLDER", driver.main)
 
 
 class Outputs(unittest.TestCase):

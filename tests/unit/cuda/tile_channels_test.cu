@@ -1,4 +1,4 @@
-// The aligned kernels for interleaved channels by themselves: short rings, several groups and planes, edges, borders,
+// The tile kernels for interleaved channels by themselves: short rings, several groups and planes, edges, borders,
 // rows that start at any element. On a GPU and on an emulated device (tests/emulated).
 
 #include "support/tile_kernel_test.cuh"

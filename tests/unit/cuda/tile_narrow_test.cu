@@ -1,4 +1,4 @@
-// The aligned kernels for narrow pixels and other sums than theirs: 32 bits within a tile, the table's type between
+// The tile kernels for narrow pixels and other sums than theirs: 32 bits within a tile, the table's type between
 // tiles, words of 16 and 32 bits.
 
 #include "cuda/production/sat/launch.cuh"

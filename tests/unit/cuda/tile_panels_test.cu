@@ -1,4 +1,4 @@
-// The aligned kernels whose tiles have two panels by themselves: several channels and sums of 8 bytes of 8-bit pixels.
+// The tile kernels whose tiles have two panels by themselves: several channels and sums of 8 bytes of 8-bit pixels.
 // On a GPU and on an emulated device (tests/emulated).
 
 #include "support/tile_kernel_test.cuh"

@@ -1,4 +1,4 @@
-// The aligned kernels for one channel by themselves: with rings of words so short that small images go round them
+// The tile kernels for one channel by themselves: with rings of words so short that small images go round them
 // many times, with either way down the columns, several planes, and calls that follow each other in one workspace. On a
 // GPU and on an emulated device (tests/emulated), where blocks start in any order.
 

@@ -1,4 +1,4 @@
-// The aligned kernels whose tiles store whole sectors of tables whose rows start anywhere, by themselves: the policy
+// The tile kernels whose tiles store whole sectors of tables whose rows start anywhere, by themselves: the policy
 // leaves them to tables that are larger than the cache. On a GPU and on an emulated device (tests/emulated).
 
 #include "support/tile_kernel_test.cuh"

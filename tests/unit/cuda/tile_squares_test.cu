@@ -1,4 +1,4 @@
-// The aligned kernels that compute tables of sums and of squares at once, by themselves. On a GPU and on an emulated
+// The tile kernels that compute tables of sums and of squares at once, by themselves. On a GPU and on an emulated
 // device (tests/emulated).
 
 #include "support/tile_kernel_test.cuh"
