@@ -1,6 +1,7 @@
 // Tables of pixels that may not count, and means and variances of those that do: all of the memory is the host's, whose
 // own tests compare it with the definition, and every answer has its bits.
 
+#include "core/visit_types.hpp"
 #include "support/complaint.hpp"
 #include "support/device_block.hpp"
 #include "support/gpu.hpp"
@@ -37,6 +38,9 @@ class counted_tables : public test::gpu_stream_test, protected test::random_bloc
     /// Small integers, and where the type has it NaN: floats add them exactly in any order.
     template <typename T, typename Sum, typename Square, typename Count>
     void expect_the_host(bool weighted, int calls, bool with_squares = true) {
+        // Weighted pixels are copied as doubles.
+        if (!contains(cuda_type_pairs{}, type_pair{weighted ? dtype::f64 : dtype_of<T>, dtype_of<Sum>})) return;
+        compared_ = true;
         cuda::workspace workspace(0, stream());
         for (int i = 0; i < calls && !HasFailure(); ++i) {
             const std::int64_t rows = 1 + pick(60), cols = 1 + pick(60), channels = 1 + pick(3), planes = 1 + pick(2);
@@ -102,6 +106,8 @@ class counted_tables : public test::gpu_stream_test, protected test::random_bloc
             EXPECT_TRUE(d_counts.equals_host());
         }
     }
+
+    bool compared_ = false;  ///< not where BOXSUM_TYPES left the types out
 };
 
 TEST_F(counted_tables, are_the_hosts) {
@@ -114,6 +120,7 @@ TEST_F(counted_tables, of_weights_are_the_hosts) {
     expect_the_host<std::uint8_t, double, double, double>(true, 25);
     expect_the_host<float, double, double, double>(true, 25);
     expect_the_host<std::int16_t, double, double, double>(true, 10);
+    if (!compared_) GTEST_SKIP() << "needs BOXSUM_TYPES=all";
 }
 
 /// A workspace serves other calls afterwards: nothing of the images is left in it.
