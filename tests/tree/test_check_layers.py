@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """scripts/check_layers refuses what it is there to refuse."""
 
+import importlib.machinery
+import importlib.util
 import os
 import pathlib
 import subprocess
@@ -8,7 +10,11 @@ import sys
 import tempfile
 import unittest
 
+sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+loader = importlib.machinery.SourceFileLoader("check_layers", str(ROOT / "scripts" / "check_layers"))
+check = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_layers", loader))
+loader.exec_module(check)
 
 
 class Layers(unittest.TestCase):
@@ -16,7 +22,7 @@ class Layers(unittest.TestCase):
         """What the check prints of a tree of these files, without what it says of allowed edges that are not there."""
         with tempfile.TemporaryDirectory() as name:
             for path, text in files.items():
-                place = pathlib.Path(name) / path.replace("__", "/").replace("_hpp", ".hpp").replace("_cpp", ".cpp")
+                place = pathlib.Path(name) / path.replace("__", "/").replace("_hpp", ".hpp").replace("_cpp", ".cpp").replace("_md", ".md")
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_text(text)
             done = subprocess.run([sys.executable, ROOT / "scripts/check_layers", name], capture_output=True, text=True,
@@ -42,6 +48,18 @@ class Layers(unittest.TestCase):
 
     def test_a_folder_without_a_layer(self):
         self.assertEqual(len(self.said_of(src__elsewhere__a_hpp="")), 1)
+
+    def test_the_picture(self):
+        text = (ROOT / "ARCHITECTURE.md").read_text()
+        self.assertEqual(check.picture(text)[1:3], [{"filters", "convolve", "reference", "cpu", "cuda"},
+                                                    {"cuda/runtime", "cpu/filters", "cpu/convolve"}])
+        self.assertEqual(self.said_of(ARCHITECTURE_md=text), [])
+        lines = text.splitlines(keepends=True)
+        first = next(i for i, line in enumerate(lines) if line.startswith(" src/"))
+        turned = "".join([*lines[:first], lines[first + 1], lines[first], *lines[first + 2:]])
+        self.assertEqual(self.said_of(ARCHITECTURE_md=turned), ["the picture of ARCHITECTURE.md is not LAYERS of scripts/check_layers"])
+        said = self.said_of(ARCHITECTURE_md=text.replace(" src/pipeline     src/verify", " src/pipeline                "))
+        self.assertIn("draws a layer of pipeline, which", said[0])
 
 
 if __name__ == "__main__":
