@@ -7,7 +7,9 @@
 #include "support/gpu.hpp"
 #include "support/gpu_case.hpp"
 
+#include <boxsum/blobs.hpp>
 #include <boxsum/convolve.hpp>
+#include <boxsum/cuda/blobs.hpp>
 #include <boxsum/cuda/convolve.hpp>
 #include <boxsum/cuda/histogram.hpp>
 #include <boxsum/cuda/histogram_queries.hpp>
@@ -208,6 +210,29 @@ TEST_F(graphs, depth_of_field) {
                       {image_view<std::uint8_t>(expected.data(), rows, cols)});
         EXPECT_EQ(received(radii), circles) << "replay " << replay;
         EXPECT_EQ(received(result), expected) << "replay " << replay;
+    }
+}
+
+TEST_F(graphs, determinants_and_means) {
+    const cuda::image<std::uint8_t> image = on_device<std::uint8_t>();
+    const cuda::image<double> determinant = on_device<double>(), mean(1, 1, stream());
+    const cuda::box_hessian_plan plan({image}, {determinant}, {.sigma = 3});
+    cuda::workspace workspace(std::max(plan.workspace_bytes(), cuda::image_means_bytes(image.shape())), stream());
+    stream().synchronize();
+    const test::captured_graph graph(stream(), [&] {
+        plan.run_async({image}, {determinant}, workspace, stream());
+        cuda::image_means_async(image, mean.view().data(), workspace, stream());
+        plan.run_async({image}, {determinant}, workspace, stream());
+    });
+    for (std::uint32_t replay = 0; replay < 3; ++replay) {
+        const std::vector<std::uint8_t> pixels = random_pixels<std::uint8_t>(rows * cols, 60 + replay);
+        send(pixels, image);
+        graph.replay(stream());
+        const image_view<const std::uint8_t> here(pixels.data(), rows, cols);
+        std::vector<double> expected(pixels.size());
+        box_hessian({here}, {image_view<double>(expected.data(), rows, cols)}, {.sigma = 3});
+        EXPECT_EQ(received(determinant), expected) << "replay " << replay;
+        EXPECT_EQ(received(mean), image_means(here)) << "replay " << replay;
     }
 }
 
