@@ -80,7 +80,7 @@ void seeded_table(type_pair types, std::int64_t n, cuda::stream_ref stream) {
 }  // namespace
 
 void carries_section(cuda::stream_ref stream) {
-    for (const std::int64_t n : {1024, 4096, 16384}) {
+    for (const std::int64_t n : {1024, 2048, 4096, 16384}) {
         seeded_table<std::uint32_t>({dtype::u8, dtype::u32}, n, stream);
         seeded_table<float>({dtype::f32, dtype::f32}, n, stream);
     }

@@ -1,3 +1,4 @@
+#include "core/visit_types.hpp"
 #include "cpu/filters/filters.hpp"
 #include "cpu/filters/sampled_windows.hpp"
 #include "cpu/filters/thresholds.hpp"
@@ -76,27 +77,8 @@ class filled_rows {
 
     template <typename F>
     void with_type(const any_view& result, F&& f) const {
-        const auto call = [&]<typename T>() { f(job_.row_to<T>(result, at_.row, plane_) + at_.first); };
-        switch (result.shape.type) {
-            case dtype::u8:
-                return call.template operator()<u8>();
-            case dtype::u16:
-                return call.template operator()<u16>();
-            case dtype::s16:
-                return call.template operator()<s16>();
-            case dtype::u32:
-                return call.template operator()<u32>();
-            case dtype::s32:
-                return call.template operator()<s32>();
-            case dtype::s64:
-                return call.template operator()<s64>();
-            case dtype::f16:
-                return call.template operator()<f16>();
-            case dtype::f32:
-                return call.template operator()<f32>();
-            default:
-                return call.template operator()<f64>();
-        }
+        visit_type(type_list<u8, u16, s16, u32, s32, s64, f16, f32, f64>{}, result.shape.type,
+                   [&]<typename T>() { f(job_.row_to<T>(result, at_.row, plane_) + at_.first); });
     }
 
     const row_job& job_;
