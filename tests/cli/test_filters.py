@@ -209,7 +209,7 @@ class Filters(CliTest):
         pixels = [(i * 7919 + i // 31 * 101) % 251 - 100 for i in range(rows * cols)]
         large = self.write("large.npy", f.npy((rows, cols), "16s", pixels))
         kernel = ";".join(["1 -1"] + ["0 0"] * 30 + ["2 0"])
-        self.boxsum("convolve", large, self.path("x.npy"), "-k", kernel, "--threads", 3, "-q")
+        self.boxsum("convolve", large, self.path("x.npy"), "-k", kernel, "--memory", "16M", "-q")
         lines = [pixels[r * cols:(r + 1) * cols] for r in range(rows)]
         found = self.result("x.npy")
         for r in range(rows):
