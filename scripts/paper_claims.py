@@ -694,6 +694,45 @@ def behind_fft(record):
             "every size.")
 
 
+def ssam_latencies(clocks, side):
+    """Clocks of a result of a square kernel that reads its image from shared memory, and that reads it from registers and hands
+    sums on by shuffles. Registers take none beside the multiplication, whose chain is measured with its registers."""
+    products, shared = side * side, clocks["shared"]
+    return products * (clocks["add"] + 2 * shared), products * (clocks["add"] + shared) + (side - 1) * clocks["shuffle"]
+
+
+def ssam_clocks(record):
+    gpu = docs.measured_gpu(record)
+    return gpu and {name: gpu[f"{name}_latency"] for name in ("shared", "add", "shuffle")}
+
+
+def printed_clocks(gpu):
+    return docs.paper("ssam-2019")["model"]["latencies"][gpu]
+
+
+def ssam_saves(clocks):
+    """What the register cache saves: M N T_smem - (M - 1) T_shfl, of each kernel of figure 4."""
+    return [shared - registers for shared, registers in (ssam_latencies(clocks, side) for side in docs.paper("ssam-2019")["figure_4"]["sides"])]
+
+
+def ssam_least_saved(record):
+    clocks = ssam_clocks(record)
+    if not clocks:
+        return unknown()
+    saved = ssam_saves(clocks)
+    return f"{min(saved):.0f} clocks", min(saved), min(saved) > 0
+
+
+def ssam_model(side):
+    def measure(record):
+        clocks = ssam_clocks(record)
+        if not clocks:
+            return unknown()
+        shared, registers = ssam_latencies(clocks, side)
+        return f"{shared:.0f} over {registers:.0f} clocks, {shared / registers:.2f}", shared / registers, shared > registers
+    return measure
+
+
 def shadows_in_time(edge, most_ms):
     """The slowest frame of variance shadows from maps of a size, their tables included."""
     def measure(record):
@@ -850,6 +889,14 @@ CLAIMS = (
           kind="hist"),
     Claim("poostchi-2017", "figure 20", "300.4 frames a second, 640 x 480", 300.4, frames_a_second(480, 640, 300.4), kind="hist"),
 
+    Claim("ssam-2019", "section 4, latency model",
+          "L_smem - L_reg = M N T_smem - (M - 1) T_shfl > 0 from 2 x 2 to 20 x 20: clocks, the least; printed are Table 2's of a V100. "
+          "Registers count with the addition, in whose chain they are",
+          min(ssam_saves(printed_clocks("V100"))), ssam_least_saved,
+          "A shuffle takes so much longer than a read of shared memory here that a kernel's few products do not make up for it."),
+    *(Claim("ssam-2019", "section 4, latency model", f"L_smem > L_reg, {side} x {side}: their ratio; printed is a V100's",
+            round((lambda pair: pair[0] / pair[1])(ssam_latencies(printed_clocks("V100"), side)), 2), ssam_model(side),
+            "As above.") for side in (3, 7, 13, 20)),
     *(Claim("ssam-2019", "figure 4", f"SSAM, {side} x {side}, 8192 x 8192, 32f, on a V100, ms", printed, ssam_figure_4(side, printed),
             kind="convolve")
       for side, printed in zip(docs.paper("ssam-2019")["figure_4"]["sides"], docs.paper("ssam-2019")["figure_4"]["V100"]["SSAM"])),

@@ -14,10 +14,13 @@
 namespace boxsum BOXSUM_EXPORT {
 
 /// What an algorithm computes.
-enum class operation : std::uint8_t { sat, histogram };
+enum class operation : std::uint8_t { sat, histogram, convolve };
 
-/// "sat", "histogram"
+/// "sat", "histogram", "convolve"
 std::string_view name_of(operation what) noexcept;
+
+/// All of them.
+inline constexpr operation operations[] = {operation::sat, operation::histogram, operation::convolve};
 
 /// A choice that an algorithm offers: a tile width, a scan network. `values[0]` is the default.
 struct parameter {
@@ -55,8 +58,9 @@ std::span<const algorithm_info* const> algorithms(operation what);
 /// Null for an unknown name.
 const algorithm_info* find_algorithm(operation what, std::string_view name) noexcept;
 
-/// Whether `algorithm` computes tables of this pair, in this form, for images of this shape (on the current device).
-/// Throws invalid_argument for a shape that is wrong in itself and for parameters that the algorithm does not have.
+/// Whether `algorithm`, of the operation `sat`, computes tables of this pair, in this form, for images of this shape
+/// (on the current device). Throws invalid_argument for a shape that is wrong in itself and for parameters that the
+/// algorithm does not have.
 support supports(const algorithm_info& algorithm, const view_shape& image, dtype sums, table_form form = {},
                  std::optional<dtype> squares = {}, std::string_view parameters = {});
 

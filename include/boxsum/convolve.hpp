@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boxsum/algorithms.hpp>
 #include <boxsum/export.hpp>
 #include <boxsum/filters.hpp>
 #include <boxsum/view.hpp>
@@ -39,7 +40,8 @@ struct convolve_options {
     border_mode border = border_mode::constant;
     double border_value = 0;  ///< with border_mode::constant, finite
     int threads = 0;          ///< of the CPU. 0: chosen by size
-    /// "auto": the fastest. On devices also "systolic", "ssam" or "direct" (cuda/convolve.hpp), which the CPU has not.
+    /// "auto", or the name of one of algorithms(operation::convolve): "simd" and "reference" on the CPU, "systolic",
+    /// "ssam" and "direct" on devices (cuda/convolve.hpp).
     std::string algorithm = "auto";
 };
 
@@ -57,5 +59,11 @@ struct convolve_options {
 /// results. Source: direct form; on devices Chen, Wahib, Takizawa, Takano, Matsuoka, "A Versatile Software Systolic
 /// Execution Model for GPU Memory-Bound Kernels" (SSAM), 2019.
 void convolve(const convolve_inputs& inputs, const convolve_outputs& outputs, const convolve_options& options = {});
+
+/// Whether an algorithm of the operation `convolve` convolves images of this type and extents with this kernel, into a
+/// result of this type (on the current device). `options.algorithm` is not read. Throws invalid_argument for arguments
+/// that are wrong in themselves.
+support supports(const algorithm_info& algorithm, const view_shape& image, const image_view<const double>& kernel,
+                 dtype result, const convolve_options& options = {});
 
 }  // namespace boxsum

@@ -32,7 +32,8 @@ struct verification_summary {
 };
 
 /// Runs a registered algorithm on this machine against the definition in wide types, over all type pairs and triples
-/// (histograms: inputs, binning rules and weights), layouts and a list of shapes, patterns and memory layouts,
+/// (histograms: inputs, binning rules and weights;
+/// convolutions: kernels, borders and directions), layouts and a list of shapes, patterns and memory layouts,
 /// comparing whole outputs on poisoned memory. `report` (may be empty) hears of every case. A case that the algorithm
 /// does not support is skipped. Throws unsupported when the algorithm was not built, or its backend finds no device,
 /// and invalid_argument for `cases` that are none.

@@ -24,7 +24,7 @@ def main() -> int:
             print(boxsum.cuda.HOW_TO_BUILD)
         return 0
     failed = 0
-    for operation in ("sat", "histogram"):
+    for operation in ("sat", "histogram", "convolve"):
         for result in boxsum.verify(operation):
             print(f"{operation} {result.algorithm}: {result.passed} passed, {result.failed} failed", flush=True)
             failed += result.failed

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from boxsum import _core
 from boxsum.errors import Unsupported
 
-Operation = Literal["sat", "histogram"]
+Operation = Literal["sat", "histogram", "convolve"]
 
 
 class Parameter(NamedTuple):
@@ -96,7 +96,7 @@ def verify(
     """Runs algorithms on this machine against the definition in wide types, on poisoned memory.
 
     Args:
-        operation: "sat" or "histogram".
+        operation: "sat", "histogram" or "convolve".
         algorithm: One, or all that can run here.
         thorough: The list of the test suite (minutes) instead of a short one (seconds).
         report: Hears of every case: what it is, "passed", "failed" or "skipped", and why.

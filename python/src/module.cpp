@@ -32,9 +32,9 @@ nb::object names_of_types(const auto& entry) {
 
 operation operation_argument(nb::handle what) {
     const std::string_view word = text_argument(what, "operation");
-    for (const operation one : {operation::sat, operation::histogram})
+    for (const operation one : operations)
         if (name_of(one) == word) return one;
-    refuse_word("operation", word, "'sat', 'histogram'");
+    refuse_word("operation", word, "'sat', 'histogram', 'convolve'");
 }
 
 /// A list of (operation, name, title, paper, cost, backend, built, in_place, parameters).

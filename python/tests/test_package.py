@@ -103,7 +103,7 @@ def test_sources_without_the_module_say_where_to_run(tmp_path):
 
 
 def test_algorithms_and_verification():
-    for operation in ("sat", "histogram"):
+    for operation in ("sat", "histogram", "convolve"):
         algorithms = boxsum.algorithms(operation)
         assert algorithms and all(one.operation == operation for one in algorithms)
         assert any(one.built and one.backend == "cpu" for one in algorithms)

@@ -25,13 +25,14 @@ view_shape packed_table(const view_shape& image, dtype type, const table_form& f
 }  // namespace
 
 std::string_view name_of(operation what) noexcept {
-    return what == operation::sat ? "sat" : "histogram";
+    return what == operation::sat ? "sat" : what == operation::histogram ? "histogram" : "convolve";
 }
 
 std::span<const algorithm_info* const> algorithms(operation what) {
     static const std::vector<const algorithm_info*> sat = infos_of(operation::sat);
     static const std::vector<const algorithm_info*> histogram = infos_of(operation::histogram);
-    return what == operation::sat ? sat : histogram;
+    static const std::vector<const algorithm_info*> convolve = infos_of(operation::convolve);
+    return what == operation::sat ? sat : what == operation::histogram ? histogram : convolve;
 }
 
 const algorithm_info* find_algorithm(operation what, std::string_view name) noexcept {
@@ -41,6 +42,7 @@ const algorithm_info* find_algorithm(operation what, std::string_view name) noex
 
 support supports(const algorithm_info& algorithm, const view_shape& image, dtype sums, table_form form,
                  std::optional<dtype> squares, std::string_view parameters) {
+    if (algorithm.what != operation::sat) return {false, "it does not make tables"};
     const algorithm_record* record = find_record(algorithm.what, algorithm.name);
     if (record == nullptr) return {false, "it is not registered"};
     checked_reach("image", image, access::read);

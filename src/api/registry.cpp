@@ -1,7 +1,9 @@
 #include "api/registry.hpp"
 
+#include "cpu/convolve/records.hpp"
 #include "cpu/histogram/records.hpp"
 #include "cpu/records.hpp"
+#include "cuda/convolve/records.hpp"
 #include "cuda/histogram/records.hpp"
 #include "cuda/production/records.hpp"
 #include "cuda/zoo/records.hpp"
@@ -10,6 +12,7 @@
 #include <boxsum/cuda/device.hpp>
 #include <boxsum/error.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -54,6 +57,11 @@ constexpr std::array histogram_records{
     &histogram_cw_b_record,
 };
 
+constexpr std::array convolve_records{
+    &simd_convolve_record, &reference_convolve_record, &convolve_systolic_record,
+    &convolve_ssam_record, &convolve_direct_record,
+};
+
 std::string read_environment() {
     const char* const text = std::getenv("BOXSUM_ALGORITHM");
     return text == nullptr ? "" : text;
@@ -78,19 +86,24 @@ std::string_view algorithm_from_environment(operation what) {
         const std::string_view entry = rest.substr(0, rest.find(','));
         rest.remove_prefix(entry.size() + (entry.size() < rest.size() ? 1 : 0));
         const std::size_t colon = entry.find(':');
-        if (colon == std::string_view::npos || (entry.substr(0, colon) != name_of(operation::sat) &&
-                                                entry.substr(0, colon) != name_of(operation::histogram)))
+        if (colon == std::string_view::npos ||
+            std::ranges::none_of(operations, [&](operation o) { return name_of(o) == entry.substr(0, colon); }))
             throw invalid_argument("BOXSUM_ALGORITHM: entry '" + std::string(entry) +
-                                   "' is not operation:algorithm with operation sat or histogram");
+                                   "' is not operation:algorithm with operation sat, histogram or convolve");
         if (entry.substr(0, colon) == name_of(what)) return entry.substr(colon + 1);
     }
     return {};
 }
 
+/// In messages.
+std::string describe(const problem& p) {
+    const std::string types = p.squares ? name_of(p.triple()) : name_of(p.types());
+    return p.what == operation::convolve ? types : types + ", " + std::string(name_of(p.form.layout));
+}
+
 [[noreturn]] void refuse(std::string_view name, const problem& p, const support& s) {
-    throw unsupported("algorithm '" + std::string(name) + "' does not support this problem (" +
-                      (p.squares ? name_of(p.triple()) : name_of(p.types())) + ", " +
-                      std::string(name_of(p.form.layout)) + "): " + s.reason);
+    throw unsupported("algorithm '" + std::string(name) + "' does not support this problem (" + describe(p) +
+                      "): " + s.reason);
 }
 
 }  // namespace
@@ -101,7 +114,8 @@ void reread_environment() {
 
 std::span<const algorithm_record* const> registry(operation what) {
     if (what == operation::sat) return sat_records;
-    return histogram_records;
+    if (what == operation::histogram) return histogram_records;
+    return convolve_records;
 }
 
 const algorithm_record* find_record(operation what, std::string_view name) noexcept {
@@ -150,8 +164,7 @@ choice choose(const problem& p, backend where, std::string_view algorithm, std::
         reasons.append(reasons.empty() ? "" : "; ").append(record->info.name).append(": ").append(s.reason);
     }
     throw unsupported("no " + std::string(name_of(p.what)) + " algorithm on " + std::string(name_of(where)) +
-                      " supports this problem (" + (p.squares ? name_of(p.triple()) : name_of(p.types())) + ", " +
-                      std::string(name_of(p.form.layout)) + ")" + (reasons.empty() ? "" : ": " + reasons));
+                      " supports this problem (" + describe(p) + ")" + (reasons.empty() ? "" : ": " + reasons));
 }
 
 }  // namespace boxsum

@@ -11,6 +11,10 @@
 
 namespace boxsum {
 
+namespace convolution {
+struct job;
+}
+
 /// What an integral histogram has beyond a table. Each bin has a table of "this pixel is in the bin", so
 /// `problem::table` describes the tables of bin 0 (planes x rows x cols); that of bin b lies `b * bin_stride` bytes
 /// behind.
@@ -41,8 +45,10 @@ struct problem {
     table_form form = {};                        ///< of both tables
     bool in_place = false;                       ///< the table is the image: same pointer, element size and strides
     std::optional<histogram_problem> histogram;  ///< exactly where what == operation::histogram
-    carry_shapes carries = {};                   ///< of the table
-    carry_shapes squares_carries = {};           ///< of the table of squares
+    const convolution::job* convolution =
+        nullptr;                        ///< exactly where what == operation::convolve; `table` is the result
+    carry_shapes carries = {};          ///< of the table
+    carry_shapes squares_carries = {};  ///< of the table of squares
 
     bool has_carries() const noexcept { return carries || squares_carries; }
 
@@ -68,7 +74,7 @@ struct buffers {
     const void* image = nullptr;
     void* table = nullptr;
     void* squares = nullptr;
-    const void* weights = nullptr;          ///< histograms with weights
+    const void* weights = nullptr;          ///< histograms with weights; of convolutions on devices (cuda/convolve)
     const std::uint16_t* lookup = nullptr;  ///< histograms with the rule `lookup`: 256 or 65536 entries
     carry_data carries = {};
     carry_data squares_carries = {};

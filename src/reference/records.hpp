@@ -10,4 +10,7 @@ extern const algorithm_record reference_sat_record;
 /// The oracle of integral histograms (histogram_reference.cpp).
 extern const algorithm_record reference_histogram_record;
 
+/// The oracle of convolutions (convolve_reference.cpp).
+extern const algorithm_record reference_convolve_record;
+
 }  // namespace boxsum

@@ -1,8 +1,10 @@
 #include "api/registry.hpp"
 #include "verify/conformance.hpp"
+#include "verify/convolve_conformance.hpp"
 #include "verify/device_runner.hpp"
 #include "verify/histogram_conformance.hpp"
 
+#include <boxsum/cuda/device.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/verify.hpp>
 
@@ -45,6 +47,17 @@ verification_summary verify_histograms(const algorithm_record& record, const his
     return summary;
 }
 
+verification_summary verify_convolutions(const algorithm_record& record, effort e,
+                                         const std::function<void(const verification&)>& report) {
+    if (record.info.where == backend::cuda && cuda::device_count() == 0)
+        throw unsupported("algorithm '" + std::string(record.info.name) + "': there is no CUDA device");
+    verification_summary summary;
+    for (const convolve_case& c : convolve_cases(e))
+        verify_case(
+            describe(c), supports_case(record, c), [&] { return check_convolution(record, c); }, summary, report);
+    return summary;
+}
+
 void verify_types(const algorithm_record& record, const record_runner& run, effort e, dtype input, dtype table,
                   std::optional<dtype> squares, verification_summary& summary,
                   const std::function<void(const verification&)>& report) {
@@ -68,6 +81,7 @@ verification_summary verify(const algorithm_info& algorithm, verification_cases 
         throw unsupported("algorithm '" + std::string(record->info.name) +
                           "': its kernels were not built into this library");
     const effort e = cases == verification_cases::all ? effort::full : effort::quick;
+    if (record->info.what == operation::convolve) return verify_convolutions(*record, e, report);
     if (record->info.what == operation::histogram) {
         const bool on_device = record->info.where == backend::cuda;
         const histogram_runner run = on_device ? cuda::device_histogram_runner() : run_histogram_on_host;

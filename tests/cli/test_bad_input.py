@@ -167,11 +167,20 @@ class BadRequests(CliTest):
                 ("--k", "threshold", self.image, self.out, "--k", "0.2x"),
                 ("--range", "threshold", self.image, self.out, "--range", "0"),
                 ("--range", "threshold", self.image, self.out, "--range", "1", "--method", "wolf"),
-                ("--mean", "stats", self.image), ("two outputs", "stats", self.image, "--mean", self.out, "--std", self.out),
+                ("two outputs", "stats", self.image, "--mean", self.out, "--std", self.out),
                 ("--epsilon", "normalize", self.image, self.out, "--epsilon", "0"),
                 ("--depth requires --focus", "blur", self.image, self.out, "--depth", self.image),
                 ("--focus", "blur", self.image, self.out, "--depth", self.image, "--focus", "0"),
                 ("--border", "blur", self.image, self.out, "--depth", self.image, "--focus", "9", "--border", "reflect"),
+                ("--kernel is required", "convolve", self.image, self.out),
+                ("--kernel: row 2 has 1 numbers, but the first has 2", "convolve", self.image, self.out, "--kernel", "1 2;3"),
+                ("--kernel: '1.5.2' is no number", "convolve", self.image, self.out, "--kernel", "1 1.5.2"),
+                ("--normalize: the weights add up to 0", "convolve", self.image, self.out, "--kernel", "1 -1", "--normalize"),
+                ("--border", "convolve", self.image, self.out, "--kernel", "1", "--border", "shrink"),
+                ("--border-value: needs", "convolve", self.image, self.out, "--kernel", "1", "--border-value", "3"),
+                ("standard input", "convolve", "-", self.out, "--kernel", "-"),
+                ("--mean", "stats", self.image, "-q"), ("--mean", "stats", self.image, "--format", "npy"),
+                ("--mean", "stats", self.image, "--fill", "3"), ("--compress", "stats", self.image, "--compress", "lzw"),
                 ("--operation", "algorithms", "--operation", "fft")):
             self.refused(USAGE, words, *args)
 
@@ -181,6 +190,7 @@ class BadRequests(CliTest):
                 ("--squares", "table", self.image, "-o", self.out), ("--format", "table", self.image, "-o", self.out),
                 ("--output", "table", self.image, "--format", "npy"), ("--boxes", *query), ("--squares", *query),
                 ("--squares", *query, "--table", "padded"), ("--boxes", "hist", self.image), ("--mean", *stats[:2]),
+                ("--kernel", "convolve", self.image, self.out),
                 ("--std", *stats), ("--variance", *stats), ("--format", *stats),
                 ("--radius", "blur", self.image, self.out), ("--radius-map", "blur", self.image, self.out),
                 ("--format", "blur", self.image, self.out, "--radius", "1"),
@@ -200,6 +210,17 @@ class BadRequests(CliTest):
             for value, how in (("banana", ("--device", "cpu")), ("cpu", ()), ("", ())):
                 done = self.start(*args, *how, env={**os.environ, "BOXSUM_DEVICE": value})
                 self.assertEqual((done.returncode, done.stderr), (0, b""), args)
+
+    def test_kernels(self):
+        self.write("words.txt", b"1 2\n3 four\n")
+        self.write("empty.txt", b"# nothing\n")
+        self.write("colours.ppm", f.pnm(1, 1, 3, [1, 2, 3]))
+        for words, kernel in (("is not numbers alone, and cannot open 'nothing'", "nothing"), ("'four' is no number", self.path("words.txt")),
+                              ("there is no number in it", self.path("empty.txt")), ("3 channels, must have one", self.path("colours.ppm"))):
+            self.refused(BAD_INPUT, words, "convolve", self.image, self.out, "--kernel", kernel)
+        self.refused(UNSUPPORTED, "--kernel: is 1 x 65", "convolve", self.image, self.out, "--kernel", " ".join(["1"] * 65))
+        self.refused(UNSUPPORTED, "runs on cuda", "convolve", self.image, self.out, "--kernel", "1", "--algorithm", "systolic")
+        self.refused(UNSUPPORTED, "--type: is 16u for an image of 8u", "convolve", self.image, self.out, "--kernel", "1", "--type", "16u")
 
     def test_values_that_do_not_fit_the_input(self):
         for box in ("7,0,1,1", "0,9,1,1", "0,0,8,1", "0,0,1,10", "-1,0,2,2", "0,-1,2,2", "0,0,0,1", "0,0,1,-1",

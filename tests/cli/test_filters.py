@@ -104,6 +104,129 @@ class Filters(CliTest):
             self.boxsum("blur", self.path(name), self.path("x.npy"), "--radius", 0, "-q")
             self.assertEqual(self.result("x.npy"), [oracle.round_half_up(e) for e in expected], name)
 
+    def summary(self, *args):
+        return json.loads(self.boxsum("stats", self.source, *args, "--json"))
+
+    def test_stats_without_an_output_are_a_summary(self):
+        skipped = self.values[17]
+        for options, up, side, counts in (([], 7, 7, lambda x: True), (["-w", "5,3", "--nodata", skipped], 2, 1, lambda x: x != skipped),
+                                          (["-w", "5,3", "--nodata", skipped, "--border", "wrap"], None, None, lambda x: x != skipped)):
+            found = self.summary(*options)
+            self.assertEqual((found["input"]["rows"], found["input"]["cols"]), (ROWS, COLS))
+            (band,) = found["bands"]
+            expected = []
+            for r in range(ROWS):
+                for c in range(COLS):
+                    if up is None:
+                        w = [self.values[(r + i) % ROWS * COLS + (c + j) % COLS] for i in range(-2, 3) for j in range(-1, 2)]
+                    else:
+                        w = oracle.window(self.values, ROWS, COLS, r, c, up, side)
+                    if counts(self.values[r * COLS + c]):
+                        expected.append(oracle.mean_and_variance([x for x in w if counts(x)]))
+            self.assertEqual((band["band"], band["count"]), (1, len(expected)))
+            for name, values in (("mean", [m for m, _ in expected]), ("deviation", [math.sqrt(v) for _, v in expected])):
+                self.close([band[name][key] for key in ("min", "mean", "max")],
+                           [min(values), sum(values) / len(values), max(values)])
+
+    def test_a_summary_is_of_pixels_that_count(self):
+        mask = self.write("mask.pgm", f.pnm(ROWS, COLS, 1, [i % 3 for i in range(ROWS * COLS)]))
+        self.assertEqual(self.summary("--mask", mask)["bands"][0]["count"], sum(i % 3 > 0 for i in range(ROWS * COLS)))
+        # The corners' windows have 9 pixels, the edges' at least 12.
+        self.assertEqual(self.summary("-w", 5, "--min-count", 10)["bands"][0]["count"], ROWS * COLS - 4)
+        text = self.boxsum("stats", self.source, "-w", 5, "--min-count", 26)
+        self.assertRegex(text, rb"windows of 5 x 5: read in .*\nband +count +of windows +min +mean +max\n +1 +0 +mean +- +- +-\n")
+        self.assertIsNone(self.summary("-w", 5, "--min-count", 26)["bands"][0]["mean"])
+        holes = self.write("holes.npy", f.npy((3, 4), "32f", [1, 2, 3, float("nan")] * 3))
+        self.assertEqual(json.loads(self.boxsum("stats", holes, "--json", "--ignore-nan"))["bands"][0]["count"], 9)
+        lonely = ("stats", holes, "--json", "--ignore-nan", "--nodata", 2, "-w", 3, "--min-count", 4)
+        self.assertEqual(json.loads(self.boxsum(*lonely))["bands"][0]["count"], 0, "what fills results is none")
+        colours = self.write("c.ppm", f.pnm(2, 2, 3, [1, 2, 3] * 4))
+        found = json.loads(self.boxsum("stats", colours, "--json"))
+        self.assertEqual([b["mean"]["max"] for b in found["bands"]], [1, 2, 3])
+        both = self.boxsum("stats", self.source, colours)
+        self.assertEqual(both.count(b"deviation"), 4)
+
+    def test_a_summary_of_strips_does_not_depend_on_them(self):
+        pixels = [(i * 7919 + i // 31 * 101) % 251 for i in range(3000 * 700)]
+        large = self.write("large.pgm", f.pnm(3000, 700, 1, pixels))
+        options = ("-w", "201,3", "--nodata", 7)
+        several = self.boxsum("stats", large, *options, "--threads", 3, "--json")
+        one = self.boxsum("stats", large, *options, "--threads", 1, "--json")
+        self.assertEqual(json.loads(several)["bands"], json.loads(one)["bands"])
+        self.boxsum("stats", large, *options, "--mean", self.path("m.npy"), "--std", self.path("s.npy"), "-q")
+        for name, file in (("mean", "m.npy"), ("deviation", "s.npy")):
+            values = [value for value, pixel in zip(self.result(file), pixels) if pixel != 7]
+            (band,) = json.loads(one)["bands"]
+            self.assertEqual((band["count"], band[name]["min"], band[name]["max"]), (len(values), min(values), max(values)))
+            self.close([band[name]["mean"]], [sum(values) / len(values)], 1e-12)
+
+    def convolved(self, kernel, border, flip, value=0.0):
+        n, m = len(kernel), len(kernel[0])
+        if flip:
+            kernel = [row[::-1] for row in kernel[::-1]]
+        up, left = ((n - 1) // 2, (m - 1) // 2) if flip else (n // 2, m // 2)
+
+        def at(r, c):
+            if border == "constant":
+                return self.values[r * COLS + c] if 0 <= r < ROWS and 0 <= c < COLS else value
+
+            def index(i, extent):
+                while not 0 <= i < extent:
+                    if border == "replicate":
+                        return min(max(i, 0), extent - 1)
+                    i = -1 - i if i < 0 else 2 * extent - 1 - i
+                return i
+            return self.values[index(r, ROWS) * COLS + index(c, COLS)]
+        return [sum(kernel[i][j] * at(r + i - up, c + j - left) for i in range(n) for j in range(m))
+                for r in range(ROWS) for c in range(COLS)]
+
+    def test_convolve(self):
+        for border in ("reflect", "replicate", "constant"):
+            for flip in (False, True):
+                for text in ("1 -2 1; 2 4 2", "0.5,0.25; 1,-1", "1 2 3 4 5 6 7 8 9 -45", " 3 ", ";".join(["1"] * 40)):
+                    kernel = [[float(x) for x in row.replace(",", " ").split()] for row in text.split(";")]
+                    expected = self.convolved(kernel, border, flip, 7 if border == "constant" else 0)
+                    options = ["--kernel", text, "--border", border, *["--flip"][:flip],
+                               *(["--border-value", 7] if border == "constant" else [])]
+                    self.boxsum("convolve", self.source, self.path("x.npy"), *options, "--type", "64f", "-q")
+                    self.close(self.result("x.npy"), expected, 1e-9)
+                    self.boxsum("convolve", self.source, self.path("x.npy"), *options, "-q")
+                    self.assertEqual(self.result("x.npy"), [min(max(oracle.round_half_up(e), 0), 255) for e in expected])
+
+    def test_kernels_are_numbers_or_files(self):
+        expected = [oracle.round_half_up(e / 16) for e in self.convolved([[1, 2, 1], [2, 4, 2], [1, 2, 1]], "reflect", False)]
+        self.write("k.csv", b"# weights\n1,2,1\r\n\n2,4,2\n1, 2, 1")
+        self.write("k.npy", f.npy((3, 3), "32f", [1, 2, 1, 2, 4, 2, 1, 2, 1]))
+        self.write("k.pgm", f.pnm(3, 3, 1, [1, 2, 1, 2, 4, 2, 1, 2, 1]))
+        for kernel in ("1 2 1; 2 4 2; 1 2 1", self.path("k.csv"), self.path("k.npy"), self.path("k.pgm")):
+            self.boxsum("convolve", self.source, self.path("x.npy"), "-k", kernel, "--normalize", "-q")
+            self.assertEqual(self.result("x.npy"), expected, kernel)
+        self.boxsum("convolve", self.source, self.path("x.npy"), "-k", "1 2 1; 2 4 2; 1 2 1", "--normalize", "--algorithm", "reference", "-q")
+        self.assertEqual(self.result("x.npy"), expected)
+
+    def test_convolve_in_strips(self):
+        rows, cols = 3000, 700
+        pixels = [(i * 7919 + i // 31 * 101) % 251 - 100 for i in range(rows * cols)]
+        large = self.write("large.npy", f.npy((rows, cols), "16s", pixels))
+        kernel = ";".join(["1 -1"] + ["0 0"] * 30 + ["2 0"])
+        self.boxsum("convolve", large, self.path("x.npy"), "-k", kernel, "--memory", "16M", "-q")
+        lines = [pixels[r * cols:(r + 1) * cols] for r in range(rows)]
+        found = self.result("x.npy")
+        for r in range(rows):
+            above = lines[r - 16 if r >= 16 else 15 - r]
+            below = lines[r + 15 if r + 15 < rows else 2 * rows - 16 - r]
+            expected = [a - b + 2 * c for a, b, c in zip(above[:1] + above, above, below[:1] + below)]
+            self.assertEqual(found[r * cols:(r + 1) * cols], expected, r)
+
+    def test_convolve_keeps_white_and_opacity(self):
+        dark = self.write("dark.pgm", b"P5\n3 1\n100\n" + bytes([10, 60, 90]))
+        self.boxsum("convolve", dark, self.path("x.pgm"), "-k", 2, "-q")
+        self.assertEqual(self.read("x.pgm"), b"P5\n3 1\n100\n" + bytes([20, 100, 100]))
+        clear = self.write("clear.png", f.png(2, 2, 4, 8, [10, 20, 30, 128, 40, 50, 60, 255] * 2))
+        self.boxsum("convolve", clear, self.path("x.png"), "-k", "0 0 1; 0 0 0; 0 0 0", "--border", "replicate", "-q")
+        self.boxsum("blur", self.path("x.png"), self.path("x.npy"), "-r", 0, "-q")
+        self.assertEqual(self.result("x.npy"), [40, 50, 60, 128, 40, 50, 60, 255] * 2)
+
     def test_threshold(self):
         both = [oracle.mean_and_variance(w) for w in windows(self.values, 2, 2)]
         s_max, lowest = math.sqrt(max(v for _, v in both)), min(self.values)

@@ -12,7 +12,7 @@ import time
 import image_files as f
 from boxsum_cli import BINARY, TIME_LIMIT, CliTest, main
 
-SUBCOMMANDS = ("table", "query", "blur", "threshold", "stats", "normalize", "guided", "denoise", "blobs", "algorithms", "info", "verify")
+SUBCOMMANDS = ("table", "query", "blur", "convolve", "threshold", "stats", "normalize", "guided", "denoise", "blobs", "algorithms", "info", "verify")
 
 
 class Help(CliTest):

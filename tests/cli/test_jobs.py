@@ -56,7 +56,7 @@ class Jobs(CliTest):
                      "squares.npy", "text-stack.tif", "page-3.png", "large-std.npy", "histograms.npy", "large-soft.npy", "followed/frame_000005.png"):
             self.assertIn(name, written)
         named = set(re.findall(r"boxsum (\w+)", "\n".join(lines)))
-        self.assertEqual(named, {"blur", "threshold", "normalize", "stats", "query", "hist", "table", "track", "guided", "denoise", "blobs"})
+        self.assertEqual(named, {"blur", "threshold", "normalize", "stats", "query", "hist", "table", "track", "guided", "denoise", "blobs", "convolve"})
 
 
 if __name__ == "__main__":

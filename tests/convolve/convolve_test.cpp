@@ -1,9 +1,14 @@
+#include "api/registry.hpp"
 #include "convolve/oracle.hpp"
+#include "convolve/problem.hpp"
+#include "verify/convolve_conformance.hpp"
 
 #include <boxsum/error.hpp>
+#include <boxsum/verify.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <limits>
 
 namespace boxsum {
@@ -111,6 +116,57 @@ TEST(convolve, takes_any_strides) {
     }
 }
 
+/// Every record of the CPU by name, over the cases of verify(); and what is asked without a call.
+TEST(convolve, registered_algorithms_agree_with_the_definition) {
+    int checked = 0;
+    for (const algorithm_record* record : registry(operation::convolve)) {
+        if (record->info.where != backend::cpu) continue;
+        for (const convolve_case& c : convolve_cases(effort::full)) {
+            ASSERT_TRUE(supports_case(*record, c)) << record->info.name << ": " << describe(c);
+            const auto wrong = check_convolution(*record, c);
+            ASSERT_FALSE(wrong) << record->info.name << ": " << describe(c) << ": " << *wrong;
+            ++checked;
+        }
+    }
+    EXPECT_EQ(checked, 2 * 6 * 13 * 3);
+}
+
+TEST(convolve, verify_takes_records_by_name) {
+    algorithm_record wrong = *find_record(operation::convolve, "simd");
+    wrong.info.name = "no-such";
+    EXPECT_THROW((void)check_convolution(wrong, convolve_cases(effort::quick).front()), unsupported);
+    const verification_summary summary = verify(*find_algorithm(operation::convolve, "reference"));
+    EXPECT_EQ(summary.passed, 6 * 7 * 3);
+    EXPECT_EQ(summary.failed, 0);
+}
+
+TEST(convolve, supports_answers_without_memory) {
+    const algorithm_info& simd = *find_algorithm(operation::convolve, "simd");
+    const double weights[9] = {};
+    const view_shape image = image_view<const double>(nullptr, 20, 30).shape();
+    EXPECT_TRUE(supports(simd, image, {weights, 3, 3}, dtype::f64));
+    EXPECT_NE(supports(simd, image, {weights, 3, 3}, dtype::f32).reason.find("64f"), std::string::npos);
+    EXPECT_FALSE(supports(*find_algorithm(operation::sat, "simd"), image, {weights, 3, 3}, dtype::f64));
+    EXPECT_FALSE(supports(simd, image, dtype::f64));  // it makes no tables
+    EXPECT_THROW((void)supports(simd, image, {weights, 3, 0}, dtype::f64), invalid_argument);
+}
+
+TEST(convolve, environment_chooses) {
+    const auto chosen = [] {
+        const double weights[4] = {};
+        const view_shape s = image_view<const float>(nullptr, 4, 4).shape();
+        const convolution::job job = convolution::make_job(s, {weights, 2, 2}, s, {});
+        return choose(convolution::as_problem(job), backend::cpu, "auto", "").record->info.name;
+    };
+    EXPECT_EQ(chosen(), "simd");
+    ::setenv("BOXSUM_ALGORITHM", "convolve:reference", 1);
+    reread_environment();
+    const std::string_view forced = chosen();
+    ::unsetenv("BOXSUM_ALGORITHM");
+    reread_environment();
+    EXPECT_EQ(forced, "reference");
+}
+
 template <typename Error>
 void refuses(const convolve_inputs& inputs, const convolve_outputs& outputs, const convolve_options& options,
              const std::string& words) {
@@ -142,7 +198,8 @@ TEST(convolve, bad_arguments_are_named_and_nothing_is_written) {
     refuses<unsupported>({image_view<const double>(wide.data(), 3, 4), k}, {y}, {}, "64f");
     refuses<unsupported>({x, k}, {any_view{result.data(), image_view<std::uint32_t>(nullptr, 3, 4).shape()}}, {},
                          "result: of 32u");
-    refuses<unsupported>({x, k}, {y}, {.algorithm = "systolic"}, "algorithm: is 'systolic'");
+    refuses<unsupported>({x, k}, {y}, {.algorithm = "systolic"}, "algorithm 'systolic' runs on cuda");
+    refuses<unsupported>({x, k}, {y}, {.algorithm = "fft"}, "no convolve algorithm is named 'fft'; there are simd");
     refuses<invalid_argument>({x, k}, {image_view<float>(result.data(), 3, 4, view_strides{.row = 16, .col = 0})}, {},
                               "result: col_stride is 0");
     weights[4] = std::numeric_limits<double>::quiet_NaN();

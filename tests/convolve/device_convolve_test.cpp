@@ -1,10 +1,12 @@
 // Convolution on a device against the definition: every algorithm, kernels of every number of rows, images of every
 // kind.
 
+#include "api/registry.hpp"
 #include "convolve/oracle.hpp"
 #include "cuda/runtime/workspace_use.hpp"
 #include "support/gpu.hpp"
 #include "support/strided_block.hpp"
+#include "verify/convolve_conformance.hpp"
 
 #include <boxsum/cuda/convolve.hpp>
 #include <boxsum/cuda/device.hpp>
@@ -174,6 +176,21 @@ TEST_F(device_convolve, other_types) {
 #endif
 }
 
+/// Every record of a device, over the cases of verify() that its kernels were compiled for.
+TEST_F(device_convolve, registered_algorithms_agree_with_the_definition) {
+    for (const algorithm_record* record : registry(operation::convolve)) {
+        if (record->info.where != backend::cuda) continue;
+        int checked = 0;
+        for (const convolve_case& c : convolve_cases(effort::quick)) {
+            if (!supports_case(*record, c)) continue;
+            const auto wrong = check_convolution(*record, c);
+            ASSERT_FALSE(wrong) << record->info.name << ": " << describe(c) << ": " << *wrong;
+            ++checked;
+        }
+        EXPECT_GE(checked, record->info.name == "ssam" ? 6 : 42) << record->info.name;
+    }
+}
+
 TEST_F(device_convolve, bad_arguments_are_named) {
     const std::vector<double> weights(9, 1);
     const image_view<const double> kernel(weights.data(), 3, 3), flat(weights.data(), 1, 9);
@@ -195,7 +212,7 @@ TEST_F(device_convolve, bad_arguments_are_named) {
         [&] {
             cuda::convolve_plan({{nullptr, image_view<const std::int16_t>(nullptr, 20, 30).shape()}, kernel}, out);
         },
-        "image: of 16s");
+        "no convolve algorithm on cuda supports this problem (16s32f)");
     refuses([&] { cuda::convolve_plan(in, {{nullptr, other}}); }, "result: has 31 columns");
     const cuda::convolve_plan plan(in, out);
     const cuda::device_buffer memory(20 * 31 * 4, stream());

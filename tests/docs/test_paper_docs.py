@@ -429,6 +429,22 @@ class ClaimsOfTables(unittest.TestCase):
         self.both(claims.notes_blur, record, (5, 6, 8), (5, 6, 8.1))
 
 
+    def test_the_model_of_ssam(self):
+        def record(shuffle):
+            names = {"shared memory latency": 20, "shuffle latency": shuffle, "addition latency": 4}
+            return {"micro": [{"name": name, "value": value} for name, value in names.items()]}
+
+        # Least at 2 x 2: 4 * 20 - shuffle.
+        self.assertEqual(self.both(claims.ssam_least_saved, record, (79,), (80,)), ("1 clocks", "0 clocks"))
+        # 9 (4 + 2 * 20) over 9 (4 + 20) + 2 shuffles
+        self.assertEqual(self.both(claims.ssam_model(3), record, (89,), (90,)), ("396 over 394 clocks, 1.01", "396 over 396 clocks, 1.00"))
+        self.assertEqual(claims.ssam_model(3)({"micro": []}), claims.unknown())
+        self.assertEqual(min(claims.ssam_saves(claims.printed_clocks("P100"))), 4 * 33 - 33)
+        printed = {c.says: c.printed for c in claims.CLAIMS if c.place == "section 4, latency model"}
+        self.assertEqual(list(printed.values())[0], 4 * 27 - 22)
+        self.assertIn(round(20 * 20 * 58 / (20 * 20 * 31 + 19 * 22), 2), printed.values())
+
+
 class ClaimsOfHistograms(unittest.TestCase):
     both = ClaimsOfTables.both
 

@@ -91,6 +91,33 @@ TEST_F(tool_on_a_device, blur_by_depth) {
     }
 }
 
+TEST_F(tool_on_a_device, convolve) {
+    std::vector<std::uint8_t> image;
+    for (std::int64_t i = 0; i < rows * cols; ++i) image.push_back(static_cast<std::uint8_t>(i * 7919 % 251));
+    write("in.pgm", image);
+    for (const char* const algorithm : {"auto", "direct"}) {
+        const std::uint64_t before = emulation::bytes_from_host();
+        ASSERT_EQ(parse_command_line({"convolve", path("in.pgm"), path("out.pgm"), "--kernel", "1 -3; 2 4; 0 1",
+                                      "--border", "constant", "--border-value", "9", "--algorithm", algorithm,
+                                      "--device", "cuda", "-q"})(),
+                  exit_code::done);
+        EXPECT_GE(emulation::bytes_from_host(), before + static_cast<std::uint64_t>(rows * cols));
+        const std::vector<std::uint8_t> found = read("out.pgm");
+        constexpr int weights[3][2] = {{1, -3}, {2, 4}, {0, 1}};
+        for (std::int64_t r = 0; r < rows; ++r)
+            for (std::int64_t c = 0; c < cols; ++c) {
+                int sum = 0;
+                for (std::int64_t i = 0; i < 3; ++i)
+                    for (std::int64_t j = 0; j < 2; ++j) {
+                        const std::int64_t y = r + i - 1, x = c + j - 1;
+                        const bool inside = y >= 0 && y < rows && x >= 0 && x < cols;
+                        sum += weights[i][j] * (inside ? image[static_cast<std::size_t>(y * cols + x)] : 9);
+                    }
+                ASSERT_EQ(found[static_cast<std::size_t>(r * cols + c)], std::clamp(sum, 0, 255)) << r << ", " << c;
+            }
+    }
+}
+
 /// What the library says of its arguments names the tool's options.
 TEST_F(tool_on_a_device, depths_that_are_wrong_are_refused_as_on_the_cpu) {
     write("in.pgm", std::vector<std::uint8_t>(rows * cols, 9));

@@ -3,6 +3,7 @@
 #include "text_output.hpp"
 
 #include <boxsum/algorithms.hpp>
+#include <boxsum/convolve.hpp>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -14,23 +15,40 @@ namespace {
 
 constexpr const char* algorithms_footer =
     R"(Lists every registered algorithm: name, backend, paper, cost (launches, reads and writes per element), and the type
-pairs (image -> table) that it computes on this machine. Algorithms whose kernels were not compiled say "not built".
+pairs (image -> table or result) that it computes on this machine. Algorithms whose kernels were not compiled say "not built".
 
 Examples:
   boxsum algorithms
   boxsum algorithms --operation sat --params
   boxsum algorithms --json)";
 
+view_shape ordinary(dtype type) {
+    view_shape image;
+    image.type = type;
+    image.rows = image.cols = 512;
+    image.row_stride = image.cols * static_cast<std::int64_t>(size_of(type));
+    return image;
+}
+
+/// Of convolutions: image and result, asked for a kernel of 3 x 3.
+std::vector<std::string> convolved_pairs(const algorithm_info& a) {
+    constexpr double weights[9] = {};
+    std::vector<std::string> names;
+    for (const dtype image : {dtype::u8, dtype::u16, dtype::s16, dtype::f32, dtype::f64})
+        for (const dtype result : {dtype::f32, dtype::f64})
+            if (supports(a, ordinary(image), {weights, 3, 3}, result))
+                names.push_back(name_of(type_pair{image, result}));
+    return names;
+}
+
 /// The pairs that an algorithm computes here, asked for an ordinary image.
 std::vector<std::string> supported_pairs(const algorithm_info& a) {
     std::vector<std::string> names;
-    if (a.what != operation::sat || !a.built) return names;
+    if (!a.built) return names;
+    if (a.what == operation::convolve) return convolved_pairs(a);
+    if (a.what != operation::sat) return names;
     for (const type_pair pair : type_pairs()) {
-        view_shape image;
-        image.type = pair.input;
-        image.rows = image.cols = 512;
-        image.row_stride = image.cols * static_cast<std::int64_t>(size_of(pair.input));
-        if (supports(a, image, pair.table, table_layout::padded)) names.push_back(name_of(pair));
+        if (supports(a, ordinary(pair.input), pair.table, table_layout::padded)) names.push_back(name_of(pair));
     }
     return names;
 }
@@ -67,8 +85,8 @@ std::string describe(const algorithm_info& a, bool with_parameters) {
 void setup_algorithms(CLI::App& app, action& chosen) {
     const auto options = std::make_shared<algorithms_options>();
     CLI::App* command = app.add_subcommand("algorithms", "List the registered algorithms");
-    command->add_option("--operation", options->operation, "only sat or histogram")
-        ->check(CLI::IsMember({"sat", "histogram"}));
+    command->add_option("--operation", options->operation, "only sat, histogram or convolve")
+        ->check(CLI::IsMember({"sat", "histogram", "convolve"}));
     command->add_flag("--params", options->parameters, "also their parameters; the first value is the default");
     command->add_flag("--json", options->json, "as JSON");
     command->footer(algorithms_footer);
@@ -78,7 +96,7 @@ void setup_algorithms(CLI::App& app, action& chosen) {
 exit_code run_algorithms(const algorithms_options& options) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     std::string text;
-    for (const operation what : {operation::sat, operation::histogram}) {
+    for (const operation what : operations) {
         if (!options.operation.empty() && options.operation != name_of(what)) continue;
         for (const algorithm_info* a : algorithms(what)) {
             if (options.json)

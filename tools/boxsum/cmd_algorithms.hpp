@@ -8,7 +8,7 @@ namespace boxsum::cli {
 
 /// boxsum algorithms: what is registered, on this machine.
 struct algorithms_options {
-    std::string operation;  ///< "sat", "histogram"; empty for both
+    std::string operation;  ///< "sat", "histogram", "convolve"; empty for all
     bool parameters = false;
     bool json = false;
 };

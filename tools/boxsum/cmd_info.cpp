@@ -96,7 +96,7 @@ nlohmann::ordered_json full_report() {
         {"version", version()},   {"headers", BOXSUM_VERSION_STRING}, {"build", build_description()},
         {"cpu", report_of_cpu()}, {"memory_pool", report_of_pool()},  {"devices", report_of_devices()}};
     report["algorithms"] = nlohmann::ordered_json::array();
-    for (const operation what : {operation::sat, operation::histogram})
+    for (const operation what : operations)
         for (const backend where : {backend::cpu, backend::cuda}) {
             const algorithm_counts n = count(what, where);
             report["algorithms"].push_back(
@@ -129,7 +129,7 @@ std::string text_report() {
         text.append(binary_size(d.memory_bytes)).append(", L2 ").append(binary_size(d.l2_bytes)).append("\n");
     }
     text.append("algorithms   ");
-    for (const operation what : {operation::sat, operation::histogram})
+    for (const operation what : operations)
         for (const backend where : {backend::cpu, backend::cuda}) {
             const algorithm_counts n = count(what, where);
             text.append(" ").append(name_of(what)).append("/").append(name_of(where)).append(" ");

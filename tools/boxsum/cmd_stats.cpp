@@ -9,6 +9,7 @@
 #include "progress.hpp"
 #include "stopwatch.hpp"
 #include "strips.hpp"
+#include "window_summary.hpp"
 
 #include <boxsum/cuda/filters.hpp>
 
@@ -25,7 +26,11 @@ constexpr const char* stats_footer =
 standard deviation of integer images are rounded half up; variances need a format with floats. Variances are the
 population's. Opacity is kept.
 
+Without --mean, --std and --variance it prints, of each band, how many pixels count, and the least, the mean and the
+greatest of the means and standard deviations of the windows around them.
+
 Examples:
+  boxsum stats dem.tif --nodata -9999 --window 501
   boxsum stats photo.png --window 31 --mean mean.png --std std.png
   boxsum stats photo.png --window 9,21 --mean mean.npy --variance variance.npy --border reflect)";
 
@@ -220,8 +225,18 @@ void setup_stats(CLI::App& app, action& chosen) {
 }
 
 exit_code run_stats(const stats_options& options) {
-    if (options.mean.empty() && options.variance.empty() && options.deviation.empty())
-        throw usage_error("--mean, --std or --variance: give at least one output");
+    if (options.mean.empty() && options.variance.empty() && options.deviation.empty()) {
+        file_options files = options.common.files;
+        files.prints = true;
+        if (options.common.report.quiet || !files.format.empty() || files.skip_existing || options.common.filter.fill)
+            throw usage_error(
+                "--mean, --std or --variance: give at least one output, or neither -q, --format, "
+                "--skip-existing nor --fill");
+        return run_files(files, options.common.source, {""}, options.common.report,
+                         [&](const std::string& input, const std::vector<std::string>&, const source_options& source) {
+                             return print_window_summary(options.common, options.window, source, input);
+                         });
+    }
     check_outputs({options.mean, options.variance, options.deviation}, options.common.report);
     return run_files(options.common.files, options.common.source, {options.mean, options.variance, options.deviation},
                      options.common.report,

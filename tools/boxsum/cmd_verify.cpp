@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* verify_footer =
     R"(Runs every registered algorithm on this machine against the definition in wide types, over type pairs, layouts, shapes
-and patterns, and compares whole tables. Exit code 1 when one is wrong.
+and patterns, and compares whole results. Exit code 1 when one is wrong.
 
 Examples:
   boxsum verify
@@ -57,8 +57,7 @@ std::string full_name(const algorithm_info& a) {
 
 std::vector<const algorithm_info*> selected(const verify_options& options) {
     std::vector<const algorithm_info*> all;
-    for (const operation what : {operation::sat, operation::histogram})
-        all.insert(all.end(), algorithms(what).begin(), algorithms(what).end());
+    for (const operation what : operations) all.insert(all.end(), algorithms(what).begin(), algorithms(what).end());
     if (options.algorithms.empty()) return all;
     std::vector<const algorithm_info*> found;
     for (const std::string& name : options.algorithms) {

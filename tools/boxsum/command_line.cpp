@@ -4,6 +4,7 @@
 #include "cmd_bench.hpp"
 #include "cmd_blobs.hpp"
 #include "cmd_blur.hpp"
+#include "cmd_convolve.hpp"
 #include "cmd_denoise.hpp"
 #include "cmd_guided.hpp"
 #include "cmd_hist.hpp"
@@ -71,6 +72,7 @@ void setup(CLI::App& app, action& chosen) {
     setup_threshold(app, chosen);
     setup_stats(app, chosen);
     setup_normalize(app, chosen);
+    setup_convolve(app, chosen);
     setup_guided(app, chosen);
     setup_denoise(app, chosen);
     setup_algorithms(app, chosen);

@@ -1,6 +1,7 @@
 #include "device.hpp"
 
 #include "cuda_device.hpp"
+#include "device_copy.hpp"
 #include "errors.hpp"
 
 #include <boxsum/algorithms.hpp>
@@ -23,18 +24,6 @@ std::string run_on_cpu(const table_job& job) {
     sat(job.inputs, job.outputs, job.options);
     return "cpu";
 }
-
-/// Device memory of the shape of a host view.
-struct device_copy {
-    device_copy(const view_shape& host, cuda::stream_ref stream)
-        : shape(cuda::device_shape(host.type, host.rows, host.cols, host.channels, host.planes)),
-          memory(cuda::span_bytes(shape), stream) {}
-
-    any_view view() const { return {memory.data(), shape}; }
-
-    view_shape shape;
-    cuda::device_buffer memory;
-};
 
 std::string run_on_gpu(int device, const table_job& job) {
     cuda::set_device(device);

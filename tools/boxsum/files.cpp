@@ -250,7 +250,8 @@ std::string output_of(const std::string& pattern, const std::string& input, int 
 exit_code run_files(const file_options& options, const source_options& source, const std::vector<std::string>& outputs,
                     const summary_options& report, const file_work& one) {
     std::vector<std::string> inputs = options.files, patterns = outputs;
-    if (std::all_of(patterns.begin(), patterns.end(), [](const std::string& p) { return p.empty(); })) {
+    if (!options.prints &&
+        std::all_of(patterns.begin(), patterns.end(), [](const std::string& p) { return p.empty(); })) {
         if (inputs.size() < 2) throw usage_error("OUT or -o/--output: give the output file");
         patterns = {inputs.back()};
         inputs.pop_back();

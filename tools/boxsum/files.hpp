@@ -23,7 +23,8 @@ struct file_options {
     std::string folder_format;       ///< of files in a folder without a format; empty: the input's ending
     write_options write;
     bool skip_existing = false;
-    int jobs = 0;  ///< files at a time; 0: as many as there are processors
+    int jobs = 0;         ///< files at a time; 0: as many as there are processors
+    bool prints = false;  ///< the command writes no files: all are inputs
 };
 
 /// The files themselves and -o; `output_help` describes the output.

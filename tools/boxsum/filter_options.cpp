@@ -33,10 +33,11 @@ std::optional<window_size> parse_window(std::string_view text) {
 /// A message of the library, which calls its arguments by their names in the API.
 std::string in_words_of_options(std::string_view message, std::string_view window_option) {
     const std::pair<std::string_view, std::string_view> names[] = {
-        {"window: ", window_option},   {"radius: ", window_option},      {"border_value: ", "--border-value: "},
-        {"nodata: ", "--nodata: "},    {"fill: ", "--fill: "},           {"min_count: ", "--min-count: "},
-        {"inputs.mask: ", "--mask: "}, {"mask: ", "--mask: "},           {"inputs.weights: ", "--weights: "},
-        {"weights: ", "--weights: "},  {"min_count: ", "--min-count: "}, {"min_weight: ", "--min-weight: "}};
+        {"window: ", window_option},         {"radius: ", window_option},   {"border_value: ", "--border-value: "},
+        {"nodata: ", "--nodata: "},          {"fill: ", "--fill: "},        {"min_count: ", "--min-count: "},
+        {"kernel: ", "--kernel: "},          {"inputs.mask: ", "--mask: "}, {"mask: ", "--mask: "},
+        {"inputs.weights: ", "--weights: "}, {"weights: ", "--weights: "},  {"min_count: ", "--min-count: "},
+        {"min_weight: ", "--min-weight: "}};
     for (const auto& [argument, option] : names)
         if (message.starts_with(argument)) return std::string(option).append(message.substr(argument.size()));
     return std::string(message);
@@ -71,14 +72,16 @@ image as_floats(const image& source) {
 }
 
 template <typename T>
-void quantise_as(const writable_image& source, const any_view& result, double scale, double offset) {
+void quantise_as(const writable_image& source, const any_view& result, double scale, double offset,
+                 std::int64_t maxval) {
+    constexpr double least = std::numeric_limits<T>::min();
+    const double most = maxval > 0 ? static_cast<double>(maxval) : double{std::numeric_limits<T>::max()};
     const auto* from = static_cast<const float*>(source.view.data);
     auto* to = static_cast<T*>(result.data);
     const std::int64_t count = source.view.shape.plane_stride / static_cast<std::int64_t>(sizeof(float));
     for (std::int64_t i = 0; i < count; ++i) {
         const double value = std::floor(scale * static_cast<double>(from[i]) + offset + 0.5);
-        to[i] =
-            std::isnan(value) ? T{0} : static_cast<T>(std::clamp(value, 0.0, double{std::numeric_limits<T>::max()}));
+        to[i] = std::isnan(value) ? T{0} : static_cast<T>(std::clamp(value, least, most));
     }
 }
 
@@ -184,11 +187,13 @@ dtype floating_result_type(dtype image, image_format format) noexcept {
     return image == dtype::f64 && format != image_format::pfm ? dtype::f64 : dtype::f32;
 }
 
-void quantise(const writable_image& source, const any_view& result, double scale, double offset) {
+void quantise(const writable_image& source, const any_view& result, double scale, double offset, std::int64_t maxval) {
     if (result.shape.type == dtype::u8)
-        quantise_as<std::uint8_t>(source, result, scale, offset);
+        quantise_as<std::uint8_t>(source, result, scale, offset, maxval);
+    else if (result.shape.type == dtype::s16)
+        quantise_as<std::int16_t>(source, result, scale, offset, maxval);
     else
-        quantise_as<std::uint16_t>(source, result, scale, offset);
+        quantise_as<std::uint16_t>(source, result, scale, offset, maxval);
 }
 
 writable_image quantised(const writable_image& source, dtype type, double scale, double offset) {

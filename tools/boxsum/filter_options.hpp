@@ -78,9 +78,10 @@ bool integers_only(image_format format) noexcept;
 /// The floating type for results of a filter on such an image: 64f for 64f, unless the format is PFM; else 32f.
 dtype floating_result_type(dtype image, image_format format) noexcept;
 
-/// A 32f image as integers of the result's type (8u or 16u): floor(scale * x + offset + 1/2), clamped. NaN becomes 0.
-/// Both are packed.
-void quantise(const writable_image& source, const any_view& result, double scale, double offset);
+/// A 32f image as integers of the result's type (8u, 16u or 16s): floor(scale * x + offset + 1/2), clamped to the type
+/// and, unless it is 0, to `maxval`. NaN becomes 0. Both are packed.
+void quantise(const writable_image& source, const any_view& result, double scale, double offset,
+              std::int64_t maxval = 0);
 writable_image quantised(const writable_image& source, dtype type, double scale, double offset);
 
 /// Reads an image for a filter; 16f is widened to 32f, integers of 32 and 64 bits become 8u, 16u, 16s or 64f, whichever

@@ -4,6 +4,7 @@
 #include "cpu/convolve/convolve.hpp"
 
 #include "core/visit_histogram.hpp"
+#include "cpu/convolve/records.hpp"
 #include "cpu/host.hpp"
 #include "cpu/instruction_set.hpp"
 #include "cpu/team.hpp"
@@ -117,14 +118,33 @@ void run_as(const job& j, const void* image, void* result, sum_rows<T> sum, int 
                  [&]<typename Pixel>() { cpu::run_team(threads, convolve_rows<Pixel, T>, &c); });
 }
 
-}  // namespace
-
-void run(const job& j, const void* image, void* result, int threads) {
-    const row_sums& sums = sums_of_this_machine();
-    if (j.result.type == dtype::f32)
-        run_as<float>(j, image, result, sums.f32, threads);
-    else
-        run_as<double>(j, image, result, sums.f64, threads);
+support supports(const problem&, const parameter_values&) {
+    return {};
 }
 
+std::size_t workspace_bytes(const problem&, const parameter_values&) {
+    return 0;
+}
+
+void enqueue(const problem& p, const buffers& memory, const execution& how) {
+    const row_sums& sums = sums_of_this_machine();
+    if (p.table.type == dtype::f32)
+        run_as<float>(*p.convolution, memory.image, memory.table, sums.f32, how.threads);
+    else
+        run_as<double>(*p.convolution, memory.image, memory.table, sums.f64, how.threads);
+}
+
+}  // namespace
 }  // namespace boxsum::convolution
+
+constinit const boxsum::algorithm_record boxsum::simd_convolve_record{
+    .info = {.what = operation::convolve,
+             .name = "simd",
+             .title = "rows of the image in a ring, four rows of results at once in vector registers",
+             .paper = "boxsum; direct form",
+             .cost = "1 read, 1 write per element",
+             .where = backend::cpu},
+    .supports = convolution::supports,
+    .workspace_bytes = convolution::workspace_bytes,
+    .enqueue = convolution::enqueue,
+};

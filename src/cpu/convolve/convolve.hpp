@@ -4,9 +4,6 @@
 
 namespace boxsum::convolution {
 
-/// The CPU's convolve(), on checked memory.
-void run(const job& j, const void* image, void* result, int threads);
-
 /// Rows of the result that one call of an inner loop makes.
 inline constexpr int rows_together = 4;
 

@@ -66,7 +66,7 @@ TEST(choose, environment_mistakes_are_errors) {
 }
 
 TEST(registry, names_are_unique_and_everything_is_described) {
-    for (const operation what : {operation::sat, operation::histogram}) {
+    for (const operation what : operations) {
         std::set<std::string_view> names;
         for (const algorithm_info* info : algorithms(what)) {
             EXPECT_TRUE(names.insert(info->name).second) << info->name;

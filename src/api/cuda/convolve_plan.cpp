@@ -1,6 +1,7 @@
-#include "convolve/job.hpp"
+#include "api/registry.hpp"
+#include "convolve/problem.hpp"
 #include "core/view_checks.hpp"
-#include "cuda/convolve/kernels.hpp"
+#include "cuda/convolve/records.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/packed_copies.hpp"
@@ -20,29 +21,8 @@
 namespace boxsum::cuda {
 namespace {
 
-const convolve_algorithm& chosen(const convolution::job& j, std::string_view name) {
-    std::string known;
-    for (const convolve_algorithm* a : {&convolve_systolic, &convolve_ssam, &convolve_direct}) {
-        known.append(known.empty() ? "" : ", ").append(a->name);
-        if (name != "auto" && name != a->name) continue;
-        if (const char* const why = a->refuses(j))
-            throw unsupported("algorithm: '" + std::string(a->name) + "' is for " + why);
-        return *a;
-    }
-    throw unsupported("algorithm: no convolution algorithm is named '" + std::string(name) + "'; there are " + known);
-}
-
-void check_types(const convolution::job& j) {
-    const bool known = j.result.type == dtype::f64
-                           ? j.image.type == dtype::f64
-                           : j.image.type == dtype::u8 || j.image.type == dtype::u16 || j.image.type == dtype::f32;
-    if (!known)
-        throw unsupported("image: of " + std::string(name_of(j.image.type)) + " for a result of " +
-                          std::string(name_of(j.result.type)) +
-                          "; on a device must be 8u, 16u or 32f for 32f, 64f for 64f");
-    if (j.image.planes * j.image.channels > 65535)
-        throw unsupported("image: has " + std::to_string(j.image.planes) + " planes of " +
-                          std::to_string(j.image.channels) + " channels; must be at most 65535 together");
+const algorithm_record& chosen(const convolution::job& j, std::string_view name) {
+    return *choose(convolution::as_problem(j), backend::cuda, name, {}).record;
 }
 
 /// Weights in the result's type.
@@ -79,14 +59,18 @@ struct plain_views {
 
     plain_views(const convolve_inputs& inputs, const convolve_outputs& outputs, const convolve_options& options)
         : job(convolution::make_job(added(image, inputs.image.shape), inputs.kernel,
-                                    added(result, outputs.result.shape), options)) {
-        check_types(job);
-    }
+                                    added(result, outputs.result.shape), options)) {}
 
     /// The copies lie at `space`.
-    void enqueue(const convolve_algorithm& algorithm, const void* from, void* to, const void* weights, void* space,
+    void enqueue(const algorithm_record& algorithm, const void* from, void* to, const void* weights, void* space,
                  stream_ref stream) const {
-        algorithm.enqueue(job, image.fill(from, space, stream), result.place(to, space), weights, stream);
+        buffers memory;
+        memory.image = image.fill(from, space, stream);
+        memory.table = result.place(to, space);
+        memory.weights = weights;
+        execution how;
+        how.stream = stream;
+        algorithm.enqueue(convolution::as_problem(job), memory, how);
         result.empty(to, space, stream);
     }
 
@@ -103,7 +87,7 @@ struct convolve_plan::state {
     planned_view image, result;
     plain_views views;
     int device;
-    const convolve_algorithm& algorithm;
+    const algorithm_record& algorithm;
     stream own;  // of the weights' memory, which it outlives
     device_buffer weights;
 
@@ -113,7 +97,7 @@ struct convolve_plan::state {
           views(inputs, outputs, options),
           device(current_device()),
           algorithm(chosen(views.job, options.algorithm)),
-          weights(uploaded(algorithm.weights(views.job), views.job.result.type, own)) {}
+          weights(uploaded(weights_for(algorithm, views.job), views.job.result.type, own)) {}
 };
 
 convolve_plan::convolve_plan(const convolve_inputs& inputs, const convolve_outputs& outputs,
@@ -159,8 +143,8 @@ void convolve_async(const convolve_inputs& inputs, const convolve_outputs& outpu
     refuse_capture(stream);
 
     const plain_views views(inputs, outputs, options);
-    const convolve_algorithm& algorithm = chosen(views.job, options.algorithm);
-    const std::vector<std::byte> weights = bytes_of(algorithm.weights(views.job), views.job.result.type);
+    const algorithm_record& algorithm = chosen(views.job, options.algorithm);
+    const std::vector<std::byte> weights = bytes_of(weights_for(algorithm, views.job), views.job.result.type);
     const std::size_t bytes = views.bytes + (weights.size() + 255) / 256 * 256;
     workspace.reserve(bytes, stream);
     const workspace_end space(workspace, bytes, bytes, device, stream);
