@@ -42,7 +42,18 @@ from boxsum._filters import (
 from boxsum._histograms import Binning, HistogramTable, Match, histogram_distance, integral_histogram
 from boxsum._information import algorithms, get_num_threads, info, num_threads, set_num_threads, verify
 from boxsum._rows import filter_rows
-from boxsum._tables import Table, box_mean, box_sum, box_var, image_means, largest_safe_box, sat, sat_squares
+from boxsum._tables import (
+    Table,
+    box_mean,
+    box_sum,
+    box_var,
+    box_var_bound,
+    image_means,
+    largest_safe_box,
+    sat,
+    sat_rows,
+    sat_squares,
+)
 from boxsum._tracking import track
 from boxsum._types import Box
 from boxsum.errors import CudaError, Error, InvalidArgument, OutOfMemory, Unsupported
@@ -79,6 +90,7 @@ __all__ = [
     "box_mean",
     "box_sum",
     "box_var",
+    "box_var_bound",
     "circles_of_confusion",
     "convolve",
     "cuda",
@@ -98,6 +110,7 @@ __all__ = [
     "memory",
     "num_threads",
     "sat",
+    "sat_rows",
     "sat_squares",
     "set_num_threads",
     "threshold",

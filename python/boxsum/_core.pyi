@@ -12,6 +12,7 @@ def sat(
     algorithm: str,
     row_alignment: int,
     corner: str,
+    around: tuple[Any, Any] | None,
     /,
 ) -> Any: ...
 def sat_squares(
@@ -25,6 +26,8 @@ def sat_squares(
     threads: int,
     algorithm: str,
     row_alignment: int,
+    around: tuple[Any, Any] | None,
+    squares_around: tuple[Any, Any] | None,
     /,
 ) -> Any: ...
 def sat_counted(
