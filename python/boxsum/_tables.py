@@ -786,17 +786,19 @@ class Table(Generic[ArrayT]):
         >>> dem.mean(boxes), dem.count(boxes)
         (array([14., nan]), array([3, 0], dtype=uint32))
         """
-        origin, offset, form = _form_of(layout, origin, offset, shape_of(image, "image"), channel_axis)
+        shape = shape_of(image, "image")
+        origin, offset, form = _form_of(layout, origin, offset, shape, channel_axis)
+        known = (layout, shape, channel_axis, origin, offset, form)
         counting = mask is not None or weights is not None or nodata is not None
         if counting or not isinstance(nan, str) or nan != "propagate":
             samples = (mask, weights, nan, nodata)
             values, second, counts = _counted(
                 image, form, dtype, squares_dtype, channel_axis, threads, algorithm, samples, squares
             )
-            return cls(values, second, counts=counts, layout=layout, channel_axis=channel_axis, origin=origin, offset=offset)
+            return cls._of(values, second, counts, *known)
         if not squares:
             values = _core.sat(image, form, dtype, channel_axis, None, threads, algorithm, ROW_ALIGNMENT, "first", None)
-            return cls(values, layout=layout, channel_axis=channel_axis, origin=origin, offset=offset)
+            return cls._of(values, None, None, *known)
         narrow = _narrow_signed(image)
         if narrow is not None:
             squared = _squares(*narrow)
@@ -811,7 +813,27 @@ class Table(Generic[ArrayT]):
             values, second = _core.sat_squares(
                 image, form, dtype, squares_dtype, channel_axis, None, None, threads, algorithm, ROW_ALIGNMENT, None, None
             )
-        return cls(values, second, layout=layout, channel_axis=channel_axis, origin=origin, offset=offset)
+        return cls._of(values, second, None, *known)
+
+    @classmethod
+    def _of(
+        cls,
+        values: Any,
+        squares: Any,
+        counts: Any,
+        layout: Layout,
+        shape: tuple[int, ...],
+        channel_axis: int | None,
+        origin: tuple[int, int],
+        offset: Any,
+        form: Any,
+    ) -> Any:
+        """What `build` has made: a small table takes less time than to look at all of it again."""
+        made = cls.__new__(cls)
+        made.values, made.squares, made.counts = values, squares, counts
+        made.layout, made.shape, made.channel_axis = layout, tuple(shape), channel_axis
+        made.origin, made.offset, made._form = origin, offset, form
+        return made
 
     def sum(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
         """Sums over boxes; see `box_sum`, also for boxes, format, out, errors and source. With `counts`, of the pixels that
