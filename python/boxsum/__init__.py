@@ -39,7 +39,16 @@ from boxsum._filters import (
     variable_blur,
     variable_box_filter,
 )
-from boxsum._histograms import Binning, HistogramTable, Match, histogram_distance, integral_histogram
+from boxsum._histograms import (
+    Binning,
+    HistogramTable,
+    Match,
+    TasksReport,
+    TaskWorker,
+    histogram_distance,
+    histogram_tasks,
+    integral_histogram,
+)
 from boxsum._information import algorithms, get_num_threads, info, num_threads, set_num_threads, verify
 from boxsum._rows import filter_rows
 from boxsum._tables import (
@@ -82,6 +91,8 @@ __all__ = [
     "Match",
     "OutOfMemory",
     "Table",
+    "TaskWorker",
+    "TasksReport",
     "Unsupported",
     "__version__",
     "algorithms",
@@ -100,6 +111,7 @@ __all__ = [
     "get_num_threads",
     "guided_filter",
     "histogram_distance",
+    "histogram_tasks",
     "image_means",
     "info",
     "integral_histogram",

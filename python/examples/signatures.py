@@ -34,6 +34,9 @@ assert_type(boxsum.variable_blur(image, image // 64, order=3), Array)
 assert_type(boxsum.circles_of_confusion(image, focus=3, aperture=2), Array)
 assert_type(boxsum.box_hessian(image, 2), Array)
 assert_type(boxsum.find_blobs(image, (2, 3)), Array)
+assert_type(
+    boxsum.histogram_tasks(image, 4, cpu_workers=1), tuple[boxsum.HistogramTable[Array], boxsum.TasksReport]
+)
 assert_type(boxsum.histogram_distance([1, 2], [3, 4]), float)
 assert_type(next(boxsum.track([image, image], (0, 0, 2, 2))), boxsum.Match)
 assert_type([boxsum.filter_rows(boxsum.box_filter, [image], 3)][0], Iterator[Any])
