@@ -39,10 +39,30 @@ from boxsum._filters import (
     variable_blur,
     variable_box_filter,
 )
-from boxsum._histograms import Binning, HistogramTable, Match, histogram_distance, integral_histogram
+from boxsum._histograms import (
+    Binning,
+    HistogramTable,
+    Match,
+    TasksReport,
+    TaskWorker,
+    histogram_distance,
+    histogram_tasks,
+    integral_histogram,
+)
 from boxsum._information import algorithms, get_num_threads, info, num_threads, set_num_threads, verify
 from boxsum._rows import filter_rows
-from boxsum._tables import Table, box_mean, box_sum, box_var, image_means, largest_safe_box, sat, sat_squares
+from boxsum._tables import (
+    Table,
+    box_mean,
+    box_sum,
+    box_var,
+    box_var_bound,
+    image_means,
+    largest_safe_box,
+    sat,
+    sat_rows,
+    sat_squares,
+)
 from boxsum._tracking import track
 from boxsum._types import Box
 from boxsum.errors import CudaError, Error, InvalidArgument, OutOfMemory, Unsupported
@@ -71,6 +91,8 @@ __all__ = [
     "Match",
     "OutOfMemory",
     "Table",
+    "TaskWorker",
+    "TasksReport",
     "Unsupported",
     "__version__",
     "algorithms",
@@ -79,6 +101,7 @@ __all__ = [
     "box_mean",
     "box_sum",
     "box_var",
+    "box_var_bound",
     "circles_of_confusion",
     "convolve",
     "cuda",
@@ -88,6 +111,7 @@ __all__ = [
     "get_num_threads",
     "guided_filter",
     "histogram_distance",
+    "histogram_tasks",
     "image_means",
     "info",
     "integral_histogram",
@@ -98,6 +122,7 @@ __all__ = [
     "memory",
     "num_threads",
     "sat",
+    "sat_rows",
     "sat_squares",
     "set_num_threads",
     "threshold",

@@ -12,6 +12,7 @@ def sat(
     algorithm: str,
     row_alignment: int,
     corner: str,
+    around: tuple[Any, Any] | None,
     /,
 ) -> Any: ...
 def sat_squares(
@@ -25,6 +26,8 @@ def sat_squares(
     threads: int,
     algorithm: str,
     row_alignment: int,
+    around: tuple[Any, Any] | None,
+    squares_around: tuple[Any, Any] | None,
     /,
 ) -> Any: ...
 def sat_counted(
@@ -208,6 +211,20 @@ def window_query(
 def integral_histogram(
     image: Any, bins: Any, weights: Any, layout: str, dtype: Any, out: Any, threads: int, algorithm: str, /
 ) -> Any: ...
+def histogram_tasks(
+    image: Any,
+    bins: Any,
+    weights: Any,
+    layout: str,
+    dtype: Any,
+    out: Any,
+    threads: int,
+    algorithm: str,
+    devices: Any,
+    cpu_workers: int,
+    bins_per_task: int,
+    /,
+) -> tuple[Any, tuple[Any, ...]]: ...
 def box_histograms(values: Any, layout: str, boxes: Any, /) -> Any: ...
 def window_histograms(values: Any, layout: str, grid: Any, /) -> Any: ...
 def best_windows(

@@ -270,7 +270,7 @@ def sat_by_halves(
     pixels = image if channel_axis is None else xp.moveaxis(image, axis, 0)
     pixels = pixels.contiguous() if tensor else xp.ascontiguousarray(pixels)
     halves = pixels.reshape(*pixels.shape, 1).view(xp.uint32)
-    parts = _core.sat(halves, layout, "uint64", -1, None, 0, algorithm, 1, corner)
+    parts = _core.sat(halves, layout, "uint64", -1, None, 0, algorithm, 1, corner, None)
     high = parts[..., 1] << 32 if tensor else xp.left_shift(parts[..., 1], xp.uint64(32))
     table = parts[..., 0] + high
     if not tensor:

@@ -162,6 +162,127 @@ def integral_histogram(
     return HistogramTable(values, layout=layout)
 
 
+class TaskWorker(NamedTuple):
+    """What one worker of `histogram_tasks` did."""
+
+    name: str
+    """"cpu:0", "cuda:1"."""
+    tasks: int
+    """In the result."""
+    seconds: float
+    """Busy with tasks."""
+    upload_seconds: float
+    failure: str
+    """What it failed with; empty where it did not."""
+
+
+class TasksReport(NamedTuple):
+    """What `histogram_tasks` did, and how long it took."""
+
+    tasks: int
+    bins_per_task: int
+    seconds: float
+    """Upload, computation and download; without the pinning."""
+    pinning_seconds: float
+    """Of page-locking image and result for devices."""
+    pinned_bytes: int
+    workers: tuple[TaskWorker, ...]
+
+
+@overload
+def histogram_tasks(
+    image: NumPyArray,
+    bins: int | Binning = ...,
+    *,
+    range: tuple[float, float] | None = ...,
+    weights: NumPyArray | None = ...,
+    layout: Literal["inclusive", "padded"] = ...,
+    dtype: DType | None = ...,
+    out: NumPyArray | None = ...,
+    devices: Sequence[int] = ...,
+    cpu_workers: int = ...,
+    bins_per_task: int = ...,
+    threads: int = ...,
+    algorithm: str = ...,
+) -> tuple[HistogramTable[NumPyArray], TasksReport]: ...
+@overload
+def histogram_tasks(
+    image: ArrayT,
+    bins: int | Binning = ...,
+    *,
+    range: tuple[float, float] | None = ...,
+    weights: ArrayT | None = ...,
+    layout: Literal["inclusive", "padded"] = ...,
+    dtype: DType | None = ...,
+    out: ArrayT | None = ...,
+    devices: Sequence[int] = ...,
+    cpu_workers: int = ...,
+    bins_per_task: int = ...,
+    threads: int = ...,
+    algorithm: str = ...,
+) -> tuple[HistogramTable[ArrayT], TasksReport]: ...
+def histogram_tasks(
+    image: Any,
+    bins: int | Binning = 32,
+    *,
+    range: tuple[float, float] | None = None,
+    weights: Any = None,
+    layout: Literal["inclusive", "padded"] = "inclusive",
+    dtype: DType | None = None,
+    out: Any = None,
+    devices: Sequence[int] = (),
+    cpu_workers: int = 0,
+    bins_per_task: int = 0,
+    threads: int = 0,
+    algorithm: str = "auto",
+) -> Any:
+    """The integral histogram of a large image in host memory by several GPUs, or by several workers on the CPU.
+
+    Groups of bins are tasks on one queue, of which each worker takes the next when it is free.
+
+    Args:
+        image, bins, range, weights, layout, dtype, out, algorithm: As in `integral_histogram`; in host memory.
+        devices: Numbers of GPUs, one worker each. By default all of the machine, and where there is none, or the package
+            has no CUDA, workers on the CPU.
+        cpu_workers: Above 0, so many workers on the CPU and no devices.
+        bins_per_task: 0: as many as give every worker four tasks and fit a device's memory.
+        threads: Of one worker on the CPU; by default one each.
+
+    Returns:
+        The `HistogramTable`, with the bits of `integral_histogram`, and a `TasksReport`.
+
+    Raises:
+        InvalidArgument: a ValueError; as `integral_histogram`, for numbers below 0 and a device named twice.
+        Unsupported: a TypeError; as `integral_histogram`, and for a device that there is not.
+        CudaError: a RuntimeError; every worker failed.
+        OutOfMemory: a MemoryError.
+
+    Source: Poostchi et al. 2013, section 4.6.
+
+    >>> import numpy as np, boxsum
+    >>> image = np.arange(48, dtype=np.uint8).reshape(6, 8)
+    >>> histograms, report = boxsum.histogram_tasks(image, 16, cpu_workers=2, bins_per_task=4)
+    >>> histograms.region([0, 0, 6, 8])[:4], report.tasks
+    (array([16, 16, 16,  0], dtype=uint32), 4)
+    """
+    values, told = _core.histogram_tasks(
+        image,
+        _binning(image, bins, range),
+        weights,
+        layout,
+        dtype,
+        out,
+        threads,
+        algorithm,
+        items(devices, "devices", "numbers of GPUs"),
+        cpu_workers,
+        bins_per_task,
+    )
+    tasks, each, seconds, pinning, pinned, workers = told
+    report = TasksReport(tasks, each, seconds, pinning, pinned, tuple(TaskWorker(*one) for one in workers))
+    return HistogramTable(values, layout=layout), report
+
+
 def _on_host(histogram: Any, name: str) -> Any:
     if not is_on_device(histogram):
         return histogram

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, Generic, cast, overload
 
 import numpy as np
@@ -20,6 +21,8 @@ def sat(
     *,
     layout: Layout = ...,
     corner: Corner = ...,
+    above: Any = ...,
+    left: Any = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: NumPyArray | None = ...,
@@ -32,6 +35,8 @@ def sat(
     *,
     layout: Layout = ...,
     corner: Corner = ...,
+    above: Any = ...,
+    left: Any = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: ArrayT | None = ...,
@@ -43,6 +48,8 @@ def sat(
     *,
     layout: Layout = "inclusive",
     corner: Corner = "first",
+    above: Any = None,
+    left: Any = None,
     dtype: DType | None = None,
     channel_axis: int | None = None,
     out: Any = None,
@@ -61,6 +68,11 @@ def sat(
             ends before it. ``"padded"`` is that with the last row and column kept, (rows + 1) x (cols + 1): OpenCV's.
         corner: From which pixel the sums begin. ``"last"`` makes the suffix table, the mirror image of this one: entry
             (r, c) sums all pixels below and to the right, and the zeros of ``"padded"`` come last. By way of a copy.
+        above, left: Where the image is a part of a larger one, the whole table's inclusive sums next to it, so that the
+            result is this part of the whole table (`sat_rows` makes it part by part). ``above`` is the row of sums
+            above the part, of the image's shape without its axis of rows: from the entry above and to the left of the
+            first pixel on, cols + 1, or cols of them where that is 0. ``left`` is the column of sums to the left of it,
+            without the axis of columns. Of images in host memory; None where there is nothing.
         dtype: Of the table. By default uint64 for bool and unsigned images, int64 for signed, float64 for floating
             ones. Integers wrap modulo 2^bits, and sums of boxes stay exact as long as they fit
             (`largest_safe_box`).
@@ -91,8 +103,110 @@ def sat(
     >>> boxsum.sat(np.array([[1, 2], [3, 4]], np.uint8), corner="last")
     array([[10,  6],
            [ 7,  4]], dtype=uint64)
+    >>> boxsum.sat(np.array([[5, 6]], np.uint8), above=[4, 6])  # the last row of [[1, 2], [3, 0], [5, 6]]
+    array([[ 9, 17]], dtype=uint64)
     """
-    return _core.sat(image, layout, dtype, channel_axis, out, threads, algorithm, 1, corner)
+    around = None if above is None and left is None else _around(above, left, image, channel_axis)
+    return _core.sat(image, layout, dtype, channel_axis, out, threads, algorithm, 1, corner, around)
+
+
+def _around(above: Any, left: Any, image: Any, channel_axis: int | None, suffix: str = "") -> tuple[Any, Any]:
+    """The sums above a part and to its left as `_core` takes them: (batch, entries, channels)."""
+    shape = shape_of(image, "image")
+    axes = _axes_without_channels(shape, channel_axis)
+    if len(axes) < 2:
+        raise InvalidArgument(f"image: its shape is {shape}, must have rows and columns")
+    found: list[Any] = []
+    for given, name, gone, kept, more in ((above, "above", -2, -1, 1), (left, "left", -1, -2, 0)):
+        if given is None:
+            found.append(None)
+            continue
+        named = name + suffix
+        entries = _core.numbers(given, named) if isinstance(given, (list, tuple)) else adapt(given, named)[0]
+        if entries.dtype.kind not in "iuf":
+            raise Unsupported(f"{named}: its dtype is {entries.dtype}, must be that of the table")
+        order = [axis for axis in range(len(shape)) if axis != axes[gone]]
+        expected = [shape[axis] for axis in order]
+        along = order.index(axes[kept])
+        longer = [extent + more * (place == along) for place, extent in enumerate(expected)]
+        if list(entries.shape) not in (expected, longer):
+            either = f"{tuple(longer)} or {tuple(expected)}" if more else f"{tuple(expected)}"
+            raise InvalidArgument(f"{named}: its shape is {entries.shape}, must be {either}")
+        if channel_axis is not None:
+            entries = np.moveaxis(entries, order.index(range(len(shape))[channel_axis]), -1)
+        found.append(entries.ravel())
+    return found[0], found[1]
+
+
+def sat_rows(
+    blocks: Iterable[Any],
+    *,
+    layout: Layout = "inclusive",
+    dtype: DType | None = None,
+    channel_axis: int | None = None,
+    threads: int = 0,
+    algorithm: str = "auto",
+) -> Iterator[NumPyArray]:
+    """The table of an image that comes in blocks of rows, block by block: of one larger than memory, say.
+
+    Args:
+        blocks: Arrays of one dtype and of the same columns, in host memory, with axes as of `sat`.
+        layout, dtype, channel_axis, threads, algorithm: As of `sat`.
+
+    Returns:
+        An iterator of the rows of the whole table that each block adds: as many as it has, of ``"padded"`` one more for
+        the first. Only the last row of sums is kept. Integers are those of `sat` for the whole image; floating ones
+        agree within the bound of their type, as each block's own sums are rounded before they are added.
+
+    Raises:
+        InvalidArgument: a ValueError; as `sat`, and for blocks of other columns.
+        Unsupported: a TypeError; as `sat`, and for what is no sequence of arrays.
+        OutOfMemory: a MemoryError.
+
+    Source: Crow 1984.
+
+    >>> import numpy as np, boxsum
+    >>> image = np.arange(60, dtype=np.uint8).reshape(12, 5)
+    >>> whole = np.concatenate(list(boxsum.sat_rows(np.split(image, 4), layout="padded")))
+    >>> bool((whole == boxsum.sat(image, layout="padded")).all())
+    True
+    """
+    if not isinstance(layout, str) or layout not in ("inclusive", "exclusive", "padded"):
+        raise InvalidArgument(f"layout: is {layout!r}, must be one of 'inclusive', 'exclusive', 'padded'")
+    if not isinstance(blocks, Iterable) or getattr(blocks, "ndim", 1) == 0:
+        raise Unsupported(f"blocks: is {blocks!r}, must be arrays in turn")
+    return _tables_of(blocks, layout, dtype, channel_axis, threads, algorithm)
+
+
+def _tables_of(
+    blocks: Iterable[Any], layout: Layout, dtype: Any, channel_axis: int | None, threads: int, algorithm: str
+) -> Iterator[NumPyArray]:
+    above = None
+    form: tuple[Any, ...] = ()
+    for given in blocks:
+        block, _ = adapt(given, "blocks")
+        axes = _axes_without_channels(block.shape, channel_axis)
+        if len(axes) < 2:
+            raise InvalidArgument(f"blocks: one has the shape {block.shape}, must have rows and columns")
+        rows, cols = axes[-2:]
+        if block.shape[rows] == 0:
+            continue
+        before, form = form, (block.dtype, *(extent for axis, extent in enumerate(block.shape) if axis != rows))
+        if above is not None and form != before:
+            raise InvalidArgument(f"blocks: one is of {form}, those before of {before} (dtype, and shape without rows)")
+        # Padded tables have all that the other layouts have, and the last row of sums for the next block.
+        table = sat(
+            block, layout="padded", above=above, dtype=dtype, channel_axis=channel_axis, threads=threads, algorithm=algorithm
+        )
+        inner = [slice(None)] * table.ndim
+        if layout != "padded":
+            inner[cols] = slice(1, None) if layout == "inclusive" else slice(None, -1)
+        if layout == "exclusive":
+            inner[rows] = slice(None, -1)
+        elif layout == "inclusive" or above is not None:
+            inner[rows] = slice(1, None)
+        above = np.take(table, -1, axis=rows)
+        yield table[tuple(inner)]
 
 
 @overload
@@ -147,6 +261,8 @@ def sat_squares(
     layout: Layout = ...,
     dtype: DType | None = ...,
     squares_dtype: DType | None = ...,
+    above: tuple[Any, Any] | None = ...,
+    left: tuple[Any, Any] | None = ...,
     channel_axis: int | None = ...,
     out: tuple[NumPyArray, NumPyArray] | None = ...,
     threads: int = ...,
@@ -159,6 +275,8 @@ def sat_squares(
     layout: Layout = ...,
     dtype: DType | None = ...,
     squares_dtype: DType | None = ...,
+    above: tuple[Any, Any] | None = ...,
+    left: tuple[Any, Any] | None = ...,
     channel_axis: int | None = ...,
     out: tuple[ArrayT, ArrayT] | None = ...,
     threads: int = ...,
@@ -170,6 +288,8 @@ def sat_squares(
     layout: Layout = "inclusive",
     dtype: DType | None = None,
     squares_dtype: DType | None = None,
+    above: tuple[Any, Any] | None = None,
+    left: tuple[Any, Any] | None = None,
     channel_axis: int | None = None,
     out: tuple[Any, Any] | None = None,
     threads: int = 0,
@@ -183,6 +303,7 @@ def sat_squares(
         layout, channel_axis, threads, algorithm: As in `sat`.
         dtype: Of the table of pixels, as in `sat`.
         squares_dtype: Of the table of squares; by default ``dtype``'s, and uint64 for int8 and int16.
+        above, left: Of parts of larger images, as in `sat`: each of both tables.
         out: Two arrays to write to.
 
     Returns:
@@ -201,13 +322,25 @@ def sat_squares(
     (10, 30)
     """
     first, second = (None, None) if out is None else pair(out, "out", "two arrays, for sums and for squares")
+    around: list[Any] = [None, None]
+    if above is not None or left is not None:
+        sides = [
+            pair((None, None) if one is None else one, name, "two arrays, of sums and of squares")
+            for one, name in ((above, "above"), (left, "left"))
+        ]
+        around = [
+            _around(upper, beside, image, channel_axis, f"[{i}]")
+            for i, (upper, beside) in enumerate(zip(*sides, strict=True))
+        ]
     narrow = _narrow_signed(image)
     if narrow is not None:
         squared = _squares(*narrow)
-        sums = _core.sat(image, layout, dtype, channel_axis, first, threads, algorithm, 1, "first")
+        sums = _core.sat(image, layout, dtype, channel_axis, first, threads, algorithm, 1, "first", around[0])
         kind = np.uint64 if squares_dtype is None else squares_dtype
-        return sums, _core.sat(squared, layout, kind, channel_axis, second, threads, algorithm, 1, "first")
-    return _core.sat_squares(image, layout, dtype, squares_dtype, channel_axis, first, second, threads, algorithm, 1)
+        return sums, _core.sat(squared, layout, kind, channel_axis, second, threads, algorithm, 1, "first", around[1])
+    return _core.sat_squares(
+        image, layout, dtype, squares_dtype, channel_axis, first, second, threads, algorithm, 1, *around
+    )
 
 
 @overload
@@ -356,6 +489,35 @@ def box_var(
     1.25
     """
     return cast(ArrayT, _core.box_query("var", table, squares, boxes, layout, format, channel_axis, out, None))
+
+
+def box_var_bound(
+    table: Any,
+    squares: Any,
+    boxes: Boxes,
+    *,
+    layout: Layout,
+    format: BoxFormat = "rchw",
+    channel_axis: int | None = None,
+    out: NumPyArray | None = None,
+) -> NumPyArray:
+    """How far `box_var` may be from the variance of the pixels whose sums the tables hold, at most, in float64.
+
+    Sums of squares cancel: with an offset of 10^6 and a deviation of 1, float64 tables leave four digits or none, and this
+    says which. Of two integer tables it is a unit in the last place, as long as both box sums fit their types. Of host
+    arrays and boxes of whole pixels; arguments and errors are `box_sum`'s.
+
+    Source: the bound of floating tables on the four entries of each, and the roundings of the query.
+
+    >>> import numpy as np, boxsum
+    >>> image = np.array([[1e6, 1e6 + 2]])
+    >>> sums, squares = boxsum.sat_squares(image)
+    >>> bound = boxsum.box_var_bound(sums, squares, [0, 0, 1, 2], layout="inclusive")
+    >>> abs(float(boxsum.box_var(sums, squares, [0, 0, 1, 2], layout="inclusive")) - 1) <= float(bound) < 0.1
+    True
+    """
+    found = _core.box_query("var_bound", table, squares, boxes, layout, format, channel_axis, out, None)
+    return cast(NumPyArray, found)
 
 
 def largest_safe_box(image_dtype: DType, table_dtype: DType, *, squares: bool = False) -> int:
@@ -624,17 +786,19 @@ class Table(Generic[ArrayT]):
         >>> dem.mean(boxes), dem.count(boxes)
         (array([14., nan]), array([3, 0], dtype=uint32))
         """
-        origin, offset, form = _form_of(layout, origin, offset, shape_of(image, "image"), channel_axis)
+        shape = shape_of(image, "image")
+        origin, offset, form = _form_of(layout, origin, offset, shape, channel_axis)
+        known = (layout, shape, channel_axis, origin, offset, form)
         counting = mask is not None or weights is not None or nodata is not None
         if counting or not isinstance(nan, str) or nan != "propagate":
             samples = (mask, weights, nan, nodata)
             values, second, counts = _counted(
                 image, form, dtype, squares_dtype, channel_axis, threads, algorithm, samples, squares
             )
-            return cls(values, second, counts=counts, layout=layout, channel_axis=channel_axis, origin=origin, offset=offset)
+            return cls._of(values, second, counts, *known)
         if not squares:
-            values = _core.sat(image, form, dtype, channel_axis, None, threads, algorithm, ROW_ALIGNMENT, "first")
-            return cls(values, layout=layout, channel_axis=channel_axis, origin=origin, offset=offset)
+            values = _core.sat(image, form, dtype, channel_axis, None, threads, algorithm, ROW_ALIGNMENT, "first", None)
+            return cls._of(values, None, None, *known)
         narrow = _narrow_signed(image)
         if narrow is not None:
             squared = _squares(*narrow)
@@ -642,14 +806,34 @@ class Table(Generic[ArrayT]):
                 raise Unsupported("offset: tables of squares have one where both tables are floating")
             kind = np.uint64 if squares_dtype is None else squares_dtype
             values, second = (
-                _core.sat(pixels, form, entries, channel_axis, None, threads, algorithm, ROW_ALIGNMENT, "first")
+                _core.sat(pixels, form, entries, channel_axis, None, threads, algorithm, ROW_ALIGNMENT, "first", None)
                 for pixels, entries in ((image, dtype), (squared, kind))
             )
         else:
             values, second = _core.sat_squares(
-                image, form, dtype, squares_dtype, channel_axis, None, None, threads, algorithm, ROW_ALIGNMENT
+                image, form, dtype, squares_dtype, channel_axis, None, None, threads, algorithm, ROW_ALIGNMENT, None, None
             )
-        return cls(values, second, layout=layout, channel_axis=channel_axis, origin=origin, offset=offset)
+        return cls._of(values, second, None, *known)
+
+    @classmethod
+    def _of(
+        cls,
+        values: Any,
+        squares: Any,
+        counts: Any,
+        layout: Layout,
+        shape: tuple[int, ...],
+        channel_axis: int | None,
+        origin: tuple[int, int],
+        offset: Any,
+        form: Any,
+    ) -> Any:
+        """What `build` has made: a small table takes less time than to look at all of it again."""
+        made = cls.__new__(cls)
+        made.values, made.squares, made.counts = values, squares, counts
+        made.layout, made.shape, made.channel_axis = layout, tuple(shape), channel_axis
+        made.origin, made.offset, made._form = origin, offset, form
+        return made
 
     def sum(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
         """Sums over boxes; see `box_sum`, also for boxes, format, out, errors and source. With `counts`, of the pixels that
@@ -725,6 +909,19 @@ class Table(Generic[ArrayT]):
         if self.squares is None:
             raise InvalidArgument("squares: this table has none; Table.build(image, squares=True) makes them")
         return self._of_pixels("var", self.squares, boxes, format, min_count, fill, out)
+
+    def var_bound(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: NumPyArray | None = None) -> NumPyArray:
+        """How far `var` may be off, at most; see `box_var_bound`, also for boxes, format and out. With `counts`, of the
+        pixels that count, and NaN where none does; not with weights.
+
+        >>> import numpy as np, boxsum
+        >>> table = boxsum.Table.build(np.array([[1, 2], [3, 4]], np.uint8), squares=True)
+        >>> float(table.var_bound([0, 0, 2, 2])) < 1e-15
+        True
+        """
+        if self.squares is None:
+            raise InvalidArgument("squares: this table has none; Table.build(image, squares=True) makes them")
+        return cast(NumPyArray, self._of_pixels("var_bound", self.squares, boxes, format, None, None, out))
 
     def std(
         self,

@@ -125,13 +125,14 @@ void visit_table(const const_any_table_view& table, F&& f) {
     }
 }
 
-enum class question { sum, mean, variance };
+enum class question { sum, mean, variance, variance_bound };
 
 question question_argument(nb::handle what) {
     const std::string_view word = text_argument(what, "stat");
     if (word == "sum") return question::sum;
     if (word == "mean") return question::mean;
     if (word == "var") return question::variance;
+    if (word == "var_bound") return question::variance_bound;
     refuse_word("stat", word, "'sum', 'mean', 'var'");
 }
 
@@ -209,7 +210,8 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
     const table_argument sums(table, "table", layout, channel_axis);
     std::optional<table_argument> second, counts;
     moment_views moments{sums.view};
-    if (what == question::variance) {
+    const bool of_squares = what == question::variance || what == question::variance_bound;
+    if (of_squares) {
         second.emplace(squares, "squares", layout, channel_axis);
         check_beside("squares", *second, sums);
         moments.squares = second->view;
@@ -222,10 +224,14 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
         moments.min_count = real_argument(least, "min_count");
         moments.fill = real_argument(fill, "fill");
     }
+    if (what == question::variance_bound && sums.image.array.device)
+        throw unsupported("table: is on a GPU, bounds are of tables in host memory");
     if (sums.image.array.device) return device_box_query(what, sums, second, counts, moments, boxes, format, out);
     const boxes_argument list(boxes, format);
     const bool swapped = sums.image.roles.swapped, fractional = list.numbers.floating;
     if (counts) refuse_fractional(fractional);
+    if (what == question::variance_bound && fractional)
+        throw unsupported("boxes: have fractional edges, but bounds are of whole pixels");
     const view_shape& s = sums.view.entries.shape;
 
     // Batch, boxes, channels; where channels are planes, those of one image follow each other.
@@ -270,9 +276,13 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
                     const auto answer = [&](const auto& boxes_of) {
                         if (what == question::variance)
                             box_variances(moments, boxes_of, values, ch, plane);
-                        else if constexpr (std::is_same_v<decltype(boxes_of), const std::vector<box>&>)
-                            box_means(moments, boxes_of, values, ch, plane);
-                        else if (what == question::mean)
+                        else if constexpr (std::is_same_v<decltype(boxes_of), const std::vector<box>&>) {
+                            if (what == question::mean)
+                                box_means(moments, boxes_of, values, ch, plane);
+                            else
+                                for (std::size_t i = 0; i < count; ++i)
+                                    values[i] = box_variance_bound(moments, boxes_of[i], ch, plane);
+                        } else if (what == question::mean)
                             box_means(sums.view, boxes_of, values, ch, plane);
                         else
                             box_sums(sums.view, boxes_of, values, ch, plane);

@@ -2,6 +2,7 @@
 #include "module.hpp"
 
 #include <boxsum/error.hpp>
+#include <boxsum/histogram_tasks.hpp>
 
 #include <cctype>
 
@@ -110,6 +111,8 @@ void translate_exceptions() {
             raise(classes->unsupported, e.what());
         } catch (const boxsum::out_of_memory& e) {
             raise(classes->out_of_memory, e.what());
+        } catch (const boxsum::workers_failed& e) {
+            raise(classes->cuda_error, e.what());
         } catch (const boxsum::cuda_error& e) {
             const nb::object error = nb::handle(classes->cuda_error)(nb::str(e.what()), nb::int_(e.code()));
             PyErr_SetObject(classes->cuda_error, error.ptr());

@@ -6,9 +6,13 @@
 #include <boxsum/cuda/histogram_queries.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/histogram_search.hpp>
+#include <boxsum/histogram_tasks.hpp>
 #include <boxsum/integral_histogram.hpp>
 
+#include <limits>
+#include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -120,47 +124,100 @@ struct histogram_argument {
     }
 };
 
+/// What the two functions that make an integral histogram have in common.
+struct histogram_call {
+    image_argument in;
+    std::optional<companion_argument> weighing;
+    std::optional<binning> rule;
+    std::optional<packed_result> result;
+    histogram_inputs inputs;
+    histogram_outputs outputs;
+    histogram_options options;
+
+    histogram_call(nb::handle image, nb::handle bins, nb::handle weights, nb::handle layout, nb::handle dtype,
+                   nb::handle out, nb::handle threads, nb::handle algorithm)
+        : in(image, "image", nb::none(), {.may_swap = false}) {
+        in.read_as(histogram_reading(in.array.type));
+        if (in.empty) throw invalid_argument("image: its shape is " + text_of_extents(in.array) + ", it has no pixels");
+        rule = binning_argument(bins);
+        inputs.image = in.view;
+        if (!weights.is_none()) {
+            weighing.emplace(weights, "weights", in);
+            if (weighing->array.type != element::f32)
+                throw unsupported("weights: their dtype is " + std::string(name_of(weighing->array.type)) +
+                                  ", must be float32");
+            inputs.weights = weighing->view;
+            view_shape& w = inputs.weights.shape;
+            if (w.planes == 1 && in.view.shape.planes > 1) {  // the same of every image
+                w.planes = in.view.shape.planes;
+                w.plane_stride = 0;
+            }
+        }
+        const table_form form = layout_argument(layout);
+        if (form.layout == table_layout::exclusive)  // a wrong value in Python, where `unsupported` is a wrong type
+            throw invalid_argument("layout: is 'exclusive', histograms are 'inclusive' or 'padded'");
+        const element type = element_argument(dtype, weighing ? element::f32 : element::u32);
+        if (type != element::u32 && type != element::u16 && type != element::f32)
+            throw unsupported("dtype: is " + std::string(name_of(type)) +
+                              ", must be uint32 or uint16, with weights float32");
+        extents shape(in.array.extent.begin(), in.array.extent.begin() + in.array.axes - 2);
+        const view_shape& s = in.view.shape;
+        shape.insert(shape.end(), {rule->bins(), form.table_extent(s.rows), form.table_extent(s.cols)});
+        result.emplace(out, "out", shape, type, in.array);
+        tensor_shape t{*dtype_of_element(type), s.planes, rule->bins(), form.table_extent(s.rows),
+                       form.table_extent(s.cols)};
+        t.row_stride = t.cols * static_cast<std::int64_t>(size_of(t.type));
+        t.bin_stride = t.rows * t.row_stride;
+        t.plane_stride = t.bins * t.bin_stride;
+        options.threads = threads_argument(threads);
+        options.algorithm = text_argument(algorithm, "algorithm");
+        outputs = {{{result->data, t}, form}};
+    }
+};
+
 nb::object py_integral_histogram(nb::handle image, nb::handle bins, nb::handle weights, nb::handle layout,
                                  nb::handle dtype, nb::handle out, nb::handle threads, nb::handle algorithm) {
-    image_argument in(image, "image", nb::none(), {.may_swap = false});
-    in.read_as(histogram_reading(in.array.type));
-    if (in.empty) throw invalid_argument("image: its shape is " + text_of_extents(in.array) + ", it has no pixels");
-    const binning rule = binning_argument(bins);
-    histogram_inputs inputs{in.view};
-    std::optional<companion_argument> weighing;
-    if (!weights.is_none()) {
-        weighing.emplace(weights, "weights", in);
-        if (weighing->array.type != element::f32)
-            throw unsupported("weights: their dtype is " + std::string(name_of(weighing->array.type)) +
-                              ", must be float32");
-        inputs.weights = weighing->view;
-    }
-    const table_form form = layout_argument(layout);
-    if (form.layout == table_layout::exclusive)  // a wrong value in Python, where `unsupported` is a wrong type
-        throw invalid_argument("layout: is 'exclusive', histograms are 'inclusive' or 'padded'");
-    const element type = element_argument(dtype, weighing ? element::f32 : element::u32);
-    if (type != element::u32 && type != element::u16 && type != element::f32)
-        throw unsupported("dtype: is " + std::string(name_of(type)) +
-                          ", must be uint32 or uint16, with weights float32");
-    extents shape(in.array.extent.begin(), in.array.extent.begin() + in.array.axes - 2);
-    const view_shape& s = in.view.shape;
-    shape.insert(shape.end(), {rule.bins(), form.table_extent(s.rows), form.table_extent(s.cols)});
-    const packed_result result(out, "out", shape, type, in.array);
-    tensor_shape t{*dtype_of_element(type), s.planes, rule.bins(), form.table_extent(s.rows),
-                   form.table_extent(s.cols)};
-    t.row_stride = t.cols * static_cast<std::int64_t>(size_of(t.type));
-    t.bin_stride = t.rows * t.row_stride;
-    t.plane_stride = t.bins * t.bin_stride;
-    histogram_options options;
-    options.threads = threads_argument(threads);
-    options.algorithm = text_argument(algorithm, "algorithm");
-    const histogram_outputs outputs{{{result.data, t}, form}};
+    const histogram_call call(image, bins, weights, layout, dtype, out, threads, algorithm);
     compute(
-        in, [&] { integral_histogram(inputs, rule, outputs, options); },
+        call.in, [&] { integral_histogram(call.inputs, *call.rule, call.outputs, call.options); },
         [&](cuda::workspace& workspace, cuda::stream_ref stream) {
-            cuda::integral_histogram_async(inputs, rule, outputs, workspace, stream, options);
+            cuda::integral_histogram_async(call.inputs, *call.rule, call.outputs, workspace, stream, call.options);
         });
-    return result.finish(in.array);
+    return call.result->finish(call.in.array);
+}
+
+/// The histogram, and what the workers did: (tasks, bins_per_task, seconds, pinning_seconds, pinned_bytes, [(name,
+/// tasks, seconds, upload_seconds, failure)]).
+nb::object py_histogram_tasks(nb::handle image, nb::handle bins, nb::handle weights, nb::handle layout,
+                              nb::handle dtype, nb::handle out, nb::handle threads, nb::handle algorithm,
+                              nb::handle devices, nb::handle cpu_workers, nb::handle bins_per_task) {
+    const histogram_call call(image, bins, weights, layout, dtype, out, threads, algorithm);
+    if (call.in.array.device) throw unsupported("image: is on a GPU, tasks are made of images in host memory");
+    const auto small = [](nb::handle given, std::string_view name) {
+        const std::int64_t number = integer_argument(given, name);
+        if (number < 0 || number > std::numeric_limits<int>::max())
+            throw invalid_argument(std::string(name) + ": is " + std::to_string(number) + ", must be 0 to " +
+                                   std::to_string(std::numeric_limits<int>::max()));
+        return static_cast<int>(number);
+    };
+    histogram_tasks_options options;
+    for (const nb::handle one : nb::iter(devices)) options.devices.push_back(small(one, "devices"));
+    options.cpu_workers = small(cpu_workers, "cpu_workers");
+    options.bins_per_task = integer_argument(bins_per_task, "bins_per_task");
+    options.histogram = call.options;
+    histogram_tasks_report report;
+    {
+        nb::gil_scoped_release released;
+        histogram_tasks tasks(options);
+        report = tasks.run(call.inputs, *call.rule, call.outputs);
+    }
+    nb::list workers;
+    for (const task_worker_report& one : report.workers)
+        workers.append(nb::make_tuple(nb::str(one.name.c_str(), one.name.size()), one.tasks, one.seconds,
+                                      one.upload_seconds, nb::str(one.failure.c_str(), one.failure.size())));
+    const nb::object told = nb::make_tuple(report.tasks, report.bins_per_task, report.seconds, report.pinning_seconds,
+                                           report.pinned_bytes, workers);
+    return nb::make_tuple(call.result->finish(call.in.array), told);
 }
 
 /// For every plane what `enqueue(plane, span)` writes: so many histograms.
@@ -317,6 +374,7 @@ double py_histogram_distance(nb::handle a, nb::handle b, nb::handle distance) {
 
 void bind_histograms(nb::module_& module) {
     define(module, "integral_histogram", py_integral_histogram);
+    define(module, "histogram_tasks", py_histogram_tasks);
     define(module, "box_histograms", py_box_histograms);
     define(module, "window_histograms", py_window_histograms);
     define(module, "best_windows", py_best_windows);

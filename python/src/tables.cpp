@@ -10,9 +10,11 @@
 #include <boxsum/sat.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <vector>
 
 namespace boxsum::python {
 namespace {
@@ -202,9 +204,62 @@ const_any_view from_last(const const_any_view& view) {
     return from_last(any_view{const_cast<void*>(view.data), view.shape});
 }
 
+/// What the whole table holds around the part that the image is: `given` is None or (above, left), each None or its
+/// entries as (batch, entries, channels), the corner of `above` first where it has one.
+class carries_argument {
+  public:
+    explicit carries_argument(nb::handle given) : given_(given) {}
+
+    bool given() const noexcept { return !given_.is_none(); }
+
+    /// Of a table whose entries are written as `entries`, which has the bits of `type`.
+    table_carries of(const image_argument& in, element type, dtype entries) {
+        if (!given()) return {};
+        if (in.empty)
+            throw invalid_argument("image: its shape is " + text_of_extents(in.array) + ", a part must have pixels");
+        if (in.array.device) throw unsupported("image: is on a GPU, parts of tables are made in host memory");
+        table_carries result;
+        const nb::object above = given_[0], left = given_[1];
+        if (!above.is_none()) result.above = viewed(above, type, entries, in, memory_[0], false);
+        if (!left.is_none()) result.left = viewed(left, type, entries, in, memory_[1], true);
+        return result;
+    }
+
+  private:
+    static const_any_view viewed(nb::handle numbers, element type, dtype entries, const image_argument& in,
+                                 std::vector<std::byte>& memory, bool down) {
+        const view_shape& image = in.view.shape;
+        const void* data = nullptr;
+        std::int64_t count = 0;
+        const nb::object owner = packed_array(numbers, type, &data, &count);
+        const auto size = static_cast<std::int64_t>(size_of(entries));
+        const std::int64_t length = count / (image.planes * image.channels);
+        const auto* const from = static_cast<const std::byte*>(data);
+        memory.assign(from, from + count * size);
+        if (in.roles.planar) {  // planes of one channel each
+            const std::int64_t channels =
+                in.array.extent[static_cast<std::size_t>(in.roles.order[static_cast<std::size_t>(in.roles.batch) - 1])];
+            for (std::int64_t i = 0; i < count; ++i) {
+                const std::int64_t one = i / channels, plane = one / length * channels + i % channels;
+                std::memcpy(memory.data() + (plane * length + one % length) * size, from + i * size,
+                            static_cast<std::size_t>(size));
+            }
+        }
+        view_shape shape{entries, image.planes, down ? length : 1, down ? 1 : length, image.channels};
+        shape.row_stride = shape.cols * shape.channels * size;
+        shape.plane_stride = shape.rows * shape.row_stride;
+        return {memory.data(), shape};
+    }
+
+    nb::handle given_;
+    std::array<std::vector<std::byte>, 2> memory_;
+};
+
 nb::object py_sat(nb::handle image, nb::handle given_form, nb::handle dtype, nb::handle channel_axis, nb::handle out,
-                  nb::handle threads, nb::handle algorithm, nb::handle row_alignment, nb::handle corner) {
-    image_argument in(image, "image", channel_axis);
+                  nb::handle threads, nb::handle algorithm, nb::handle row_alignment, nb::handle corner,
+                  nb::handle around) {
+    carries_argument carries(around);
+    image_argument in(image, "image", channel_axis, {.may_swap = !carries.given()});
     const form_argument all(given_form);
     const table_form form = all.of(in.roles);
     const std::string_view from = text_argument(corner, "corner");
@@ -212,7 +267,7 @@ nb::object py_sat(nb::handle image, nb::handle given_form, nb::handle dtype, nb:
     const element type = element_argument(dtype, default_table(in.array.type));
     const table_way way = way_of(in.array.type, type, in.array.device.has_value());
     const sat_options options = options_of(threads, algorithm);
-    if (in.array.device && way.by_halves) {
+    if (in.array.device && way.by_halves && !carries.given()) {
         const nb::object halves = nb::module_::import_("boxsum._devices").attr("sat_by_halves");
         const std::string_view kind = name_of(type);
         return halves(image, given_form, nb::str(kind.data(), kind.size()), channel_axis, out, algorithm, corner);
@@ -222,6 +277,9 @@ nb::object py_sat(nb::handle image, nb::handle given_form, nb::handle dtype, nb:
     result_argument result(out, "out", in, table_shape(in, type, form, row_alignment));
     any_table_view sums{result.view, form};
     sums.entries.shape.type = way.entries;
+    sat_inputs inputs{in.view, carries.of(in, type, way.entries)};
+    if (from == "last" && carries.given())
+        throw invalid_argument("corner: is 'last', parts of tables are summed from the first");
     if (from == "last" && !in.empty) {
         in.view = from_last(in.view);
         sums.entries = from_last(sums.entries);
@@ -236,16 +294,19 @@ nb::object py_sat(nb::handle image, nb::handle given_form, nb::handle dtype, nb:
     } else if (in.empty) {
         clear(sums.entries);
     } else {
+        inputs.image = in.view;
         nb::gil_scoped_release released;
-        sat({in.view}, {sums}, options);
+        sat(inputs, {sums}, options);
     }
     return result.finish(in);
 }
 
 nb::object py_sat_squares(nb::handle image, nb::handle given_form, nb::handle dtype, nb::handle squares_dtype,
                           nb::handle channel_axis, nb::handle out, nb::handle squares_out, nb::handle threads,
-                          nb::handle algorithm, nb::handle row_alignment) {
-    image_argument in(image, "image", channel_axis);
+                          nb::handle algorithm, nb::handle row_alignment, nb::handle around,
+                          nb::handle squares_around) {
+    carries_argument carries(around), squares_carries(squares_around);
+    image_argument in(image, "image", channel_axis, {.may_swap = !carries.given() && !squares_carries.given()});
     const form_argument all(given_form);
     const table_form form = all.of(in.roles);
     const element image_type = in.array.type;
@@ -259,6 +320,8 @@ nb::object py_sat_squares(nb::handle image, nb::handle given_form, nb::handle dt
     result_argument squares(squares_out, "out[1]", in, table_shape(in, squares_type, form, row_alignment));
     any_table_view sums_view{sums.view, form};
     sums_view.entries.shape.type = way.entries;
+    const sat_inputs inputs{in.view, carries.of(in, type, way.entries),
+                            squares_carries.of(in, squares_type, *dtype_of_element(squares_type))};
     if (in.array.device) {
         refuse_empty(in);
         device_call call(in.array);
@@ -271,7 +334,7 @@ nb::object py_sat_squares(nb::handle image, nb::handle given_form, nb::handle dt
         clear(squares.view);
     } else {
         nb::gil_scoped_release released;
-        sat({in.view}, {sums_view, {squares.view, form}}, options);
+        sat(inputs, {sums_view, {squares.view, form}}, options);
     }
     return nb::make_tuple(sums.finish(in), squares.finish(in));
 }

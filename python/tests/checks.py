@@ -132,8 +132,16 @@ def check_windows_of_tables():
     np.testing.assert_array_equal(table.window_sums((3, 5), origin=(1, 0)), expected)
 
 
+def check_parts():
+    image = reference.random_image((6, 9), np.uint8, 9)
+    whole = reference.table(image, "padded", np.uint64)
+    table = boxsum.sat(image[2:5, 3:6], above=whole[2, 3:7], left=whole[3:6, 3])
+    np.testing.assert_array_equal(table, whole[3:6, 4:7])
+
+
 ALL = (
     check_tables,
+    check_parts,
     check_squares,
     check_boxes,
     check_fractional_boxes,

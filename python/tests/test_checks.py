@@ -88,7 +88,17 @@ def no_origin(right):
     return lambda stat, table, squares, size, origin, *rest: right(stat, table, squares, size, 0, *rest)
 
 
+def sides_exchanged(right):
+    return lambda *arguments: right(*arguments[:-1], arguments[-1][::-1])
+
+
+def nothing_around(right):
+    return lambda *arguments: right(*arguments[:-1], None)
+
+
 WRONG = [
+    ("sat", sides_exchanged, checks.check_parts),
+    ("sat", nothing_around, checks.check_parts),
     ("convolve", other_direction, checks.check_convolution),
     ("window_query", means_for_sums, checks.check_windows_of_tables),
     ("window_query", transposed_window, checks.check_windows_of_tables),

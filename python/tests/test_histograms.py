@@ -4,6 +4,8 @@ import checks
 import numpy as np
 import pytest
 import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import boxsum
 
@@ -222,3 +224,64 @@ def test_arguments_are_named():
         with pytest.raises(kind, match=words) as raised:
             call()
         assert isinstance(raised.value, boxsum.Error)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_tasks_of_workers_make_the_same_histograms(data):
+    dtype = data.draw(st.sampled_from(["bool", "uint8", "int8", "int16", "uint16", "int32", "float32"]))
+    batch = data.draw(st.sampled_from([(), (3,)]))
+    image = reference.random_image((*batch, 6, 7), dtype, data.draw(st.integers(0, 99)))
+    limits = {"bool": (0, 2), "float32": (-1, 1)}.get(dtype) or (int(image.min()), int(image.max()) + 1)
+    bins = data.draw(st.integers(1, 9))
+    layout = data.draw(st.sampled_from(["inclusive", "padded"]))
+    weights = reference.random_image((6, 7), "float32", 3) if data.draw(st.booleans()) else None
+    more = layout == "padded"
+    out = np.full((*batch, bins, 6 + more, 7 + more), 77, np.uint32 if weights is None else np.float32)
+    each = data.draw(st.integers(0, bins))
+    made, report = boxsum.histogram_tasks(
+        image, bins, range=limits, weights=weights, layout=layout, out=out, cpu_workers=2, bins_per_task=each
+    )
+    alone = boxsum.integral_histogram(image, bins, range=limits, weights=weights, layout=layout)
+    np.testing.assert_array_equal(made.values, alone.values)
+    assert made.values is out and made.layout == layout
+    if weights is None:
+        low, high = limits
+        for b in range(bins):
+            falls = np.floor((image.astype(np.float64) - low) / (high - low) * bins) == b
+            if dtype == "float32":  # whose bins are found in its own arithmetic: compared above
+                break
+            np.testing.assert_array_equal(made.values[..., b, :, :], reference.table(falls, layout, np.uint32))
+    assert [worker.name for worker in report.workers] == ["cpu:0", "cpu:1"]
+    assert sum(worker.tasks for worker in report.workers) == report.tasks
+    assert report.bins_per_task >= 1 and (each == 0 or report.bins_per_task == each)
+    assert report.tasks == -(-bins // report.bins_per_task)
+    assert {worker.failure for worker in report.workers} == {""}
+
+
+def test_tasks_name_what_is_wrong():
+    image = np.zeros((4, 5), np.uint8)
+    for words, options in (
+        ("cpu_workers: is -1", {"cpu_workers": -1}),
+        ("bins_per_task: is -2", {"cpu_workers": 1, "bins_per_task": -2}),
+        ("devices: is -1", {"devices": [-1]}),
+        ("cpu_workers: is 2", {"cpu_workers": 2, "devices": [0]}),
+    ):
+        with pytest.raises(boxsum.InvalidArgument, match=words):
+            boxsum.histogram_tasks(image, 4, **options)
+    with pytest.raises(boxsum.Unsupported, match="devices: is 3, must be numbers of GPUs"):
+        boxsum.histogram_tasks(image, 4, devices=3)
+    with pytest.raises(boxsum.Unsupported, match="device"):
+        boxsum.histogram_tasks(image, 4, devices=[1000])
+
+
+def test_weights_of_one_image_are_those_of_a_batch():
+    image = reference.random_image((3, 5, 6), "uint8", 8)
+    weights = (np.arange(30, dtype=np.float32).reshape(5, 6) - 7) / 4  # sums are exact
+    made = boxsum.integral_histogram(image, 4, weights=weights)
+    for b in range(4):
+        for plane in range(3):
+            expected = np.where(image[plane] // 64 == b, weights.astype(np.float64), 0).cumsum(0).cumsum(1)
+            np.testing.assert_array_equal(made.values[plane, b], expected)
+    each = np.stack([weights, 2 * weights, -weights])
+    np.testing.assert_array_equal(boxsum.integral_histogram(image, 4, weights=each).values[0], made.values[0])

@@ -61,6 +61,23 @@ def test_functions_are_documented(name, function):
             assert section in text + shared, section
 
 
+REFERENCE = pathlib.Path(__file__).parent.parent.parent / "docs" / "site" / "reference"
+ELSEWHERE = {"__version__", "cuda", "errors", "memory"}  # modules, and what needs no page
+ELSEWHERE |= {name for name in boxsum.__all__ if inspect.isclass(one := getattr(boxsum, name)) and issubclass(one, Exception)}
+
+
+def test_every_name_is_in_the_reference():
+    listed = set(re.findall(r"^.. auto(?:function|class):: (\w+)$", (REFERENCE / "python.rst").read_text(), re.MULTILINE))
+    assert set(boxsum.__all__) - ELSEWHERE == listed
+
+
+def test_every_name_of_torch_is_in_the_reference():
+    tree = ast.parse((FOLDER / "torch" / "__init__.py").read_text())
+    (names,) = [ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign)]
+    listed = re.findall(r"^.. auto(?:function|class):: (\w+)$", (REFERENCE / "torch.rst").read_text(), re.MULTILINE)
+    assert sorted(names) == sorted(listed)
+
+
 def test_typed():
     assert (FOLDER / "py.typed").exists()
 

@@ -19,14 +19,18 @@ from boxsum.torch._functions import (
     local_contrast,
     local_statistics,
     sat,
+    sat_squares,
+    table_sum,
+    threshold,
 )
-from boxsum.torch._modules import BoxConv2d, BoxFilter2d, BoxPool2d, LocalContrastNorm2d
+from boxsum.torch._modules import BoxConv2d, BoxFilter2d, BoxPool2d, LocalContrastNorm2d, Threshold2d
 
 __all__ = [
     "BoxConv2d",
     "BoxFilter2d",
     "BoxPool2d",
     "LocalContrastNorm2d",
+    "Threshold2d",
     "box_filter",
     "box_mean",
     "box_pool2d",
@@ -34,4 +38,7 @@ __all__ = [
     "local_contrast",
     "local_statistics",
     "sat",
+    "sat_squares",
+    "table_sum",
+    "threshold",
 ]

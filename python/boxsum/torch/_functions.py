@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from boxsum._filters import ThresholdMethod
 from boxsum._types import Border, BoxFormat, Corner, Layout, Size
 from boxsum.errors import InvalidArgument, Unsupported
 from boxsum.torch import _operators
@@ -91,9 +92,102 @@ def sat(
         raise InvalidArgument(f"corner: is {corner!r}, must be one of 'first', 'last'")
     if dtype is None:
         dtype = torch.float64 if image.dtype.is_floating_point else torch.int64
-    if dtype not in (torch.int32, torch.int64, torch.float32, torch.float64):
+    if dtype not in _TABLES:
         raise Unsupported(f"dtype: is {dtype}, tables are of torch.int32, int64, float32 and float64")
     return _operators.sat(image.float() if image.dtype in _HALVES else image, layout, dtype, corner)
+
+
+_TABLES = (torch.int32, torch.int64, torch.float32, torch.float64)
+
+
+def sat_squares(
+    image: Tensor,
+    *,
+    layout: Layout = "inclusive",
+    dtype: torch.dtype | None = None,
+    squares_dtype: torch.dtype | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The tables of the pixels and of their squares, in one pass; see `boxsum.sat_squares`.
+
+    Args:
+        image: (..., rows, cols). Gradients are those of floating images.
+        layout, dtype: As of `sat`.
+        squares_dtype: By default ``dtype``'s.
+
+    Returns:
+        The table of pixels and that of squares.
+
+    Raises:
+        InvalidArgument: a ValueError. Unsupported: a TypeError.
+
+    >>> import torch, boxsum.torch
+    >>> image = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    >>> sums, squares = boxsum.torch.sat_squares(image)
+    >>> squares[1, 1].backward()
+    >>> sums[1, 1].item(), squares[1, 1].item(), image.grad
+    (10.0, 30.0, tensor([[2., 4.],
+            [6., 8.]]))
+    """
+    if _tensor(image, "image").dim() < 2:
+        raise InvalidArgument(f"image: its shape is {tuple(image.shape)}, must have rows and columns")
+    if layout not in ("inclusive", "exclusive", "padded"):
+        raise InvalidArgument(f"layout: is {layout!r}, must be one of 'inclusive', 'exclusive', 'padded'")
+    if dtype is None:
+        dtype = torch.float64 if image.dtype.is_floating_point else torch.int64
+    kinds = (dtype, dtype if squares_dtype is None else squares_dtype)
+    for name, kind in zip(("dtype", "squares_dtype"), kinds, strict=True):
+        if kind not in _TABLES:
+            raise Unsupported(f"{name}: is {kind}, tables are of torch.int32, int64, float32 and float64")
+    sums, squares = _operators.sat_squares(image.float() if image.dtype in _HALVES else image, layout, *kinds)
+    return sums, squares
+
+
+def table_sum(table: Tensor, boxes: Tensor, *, layout: Layout, format: BoxFormat = "rchw") -> Tensor:
+    """Sums over boxes of whole pixels, from a table, with gradients for the table; see `boxsum.box_sum`.
+
+    One table serves many calls: of `sat`, whose gradient goes on to the image, or of `sat_squares` for variances.
+
+    Args:
+        table: (..., rows, cols) of int32, int64, float32 or float64, as `sat` made it.
+        boxes: (..., 4) of an integer dtype, on the table's device. Those with edges within pixels are `box_sum`'s.
+        layout: Of the table.
+        format: As of `boxsum.box_sum`.
+
+    Returns:
+        (*batch, *boxes' leading axes), of the table's dtype.
+
+    Raises:
+        InvalidArgument: a ValueError; also for a box on the CPU that is empty or outside the image.
+        Unsupported: a TypeError.
+
+    >>> import torch, boxsum.torch
+    >>> image = torch.arange(12.0).reshape(3, 4).requires_grad_()
+    >>> table = boxsum.torch.sat(image, layout="padded")
+    >>> sums = boxsum.torch.table_sum(table, torch.tensor([[1, 1, 2, 2], [1, 2, 1, 2]]), layout="padded")
+    >>> sums.sum().backward()
+    >>> sums.detach(), image.grad
+    (tensor([30., 13.], dtype=torch.float64), tensor([[0., 0., 0., 0.],
+            [0., 1., 2., 1.],
+            [0., 1., 1., 0.]]))
+    """
+    if _tensor(table, "table").dim() < 2:
+        raise InvalidArgument(f"table: its shape is {tuple(table.shape)}, must have rows and columns")
+    if table.dtype not in _TABLES:
+        raise Unsupported(f"table: its dtype is {table.dtype}, tables are of torch.int32, int64, float32 and float64")
+    if _tensor(boxes, "boxes").dim() < 1 or boxes.shape[-1] != 4:
+        raise InvalidArgument(f"boxes: their shape is {tuple(boxes.shape)}, the last extent must be 4")
+    if boxes.is_floating_point() or boxes.is_complex() or boxes.is_quantized or boxes.dtype == torch.bool:
+        raise Unsupported(f"boxes: their dtype is {boxes.dtype}, must be integers; box_sum(image, boxes) takes others")
+    if boxes.device != table.device:
+        raise InvalidArgument(f"boxes: are on {boxes.device}, but table is on {table.device}")
+    if layout not in ("inclusive", "exclusive", "padded"):
+        raise InvalidArgument(f"layout: is {layout!r}, must be one of 'inclusive', 'exclusive', 'padded'")
+    a, b, c, d = boxes.to(torch.int64).unbind(-1)
+    orders = {"rchw": (a, b, c, d), "yxyx": (a, b, c - a, d - b), "xyxy": (b, a, d - b, c - a), "xywh": (b, a, d, c)}
+    if format not in orders:
+        raise InvalidArgument(f"format: is {format!r}, must be one of 'rchw', 'yxyx', 'xyxy', 'xywh'")
+    found: Tensor = _operators.box_sums(table, torch.stack(orders[format], dim=-1), layout)
+    return found
 
 
 def box_filter(
@@ -196,6 +290,87 @@ def local_contrast(
     work = _image(image)
     mean, deviation = local_statistics(work, size, border=border, cval=cval)
     return ((work - mean) / deviation.clamp(min=epsilon)).to(image.dtype)
+
+
+_DEFAULT_K = {
+    "bradley": 0.15, "niblack": -0.2, "sauvola": 0.2, "wolf": 0.5, "nick": -0.2, "singh": 0.2, "phansalkar": 0.25
+}  # fmt: skip
+
+
+def threshold(
+    image: Tensor,
+    size: Size = 15,
+    *,
+    method: ThresholdMethod = "sauvola",
+    k: float | Tensor | None = None,
+    r: float | Tensor = 0.5,
+    p: float | Tensor = 2.0,
+    q: float | Tensor = 10.0,
+    border: Border = "reflect",
+    cval: float = 0,
+    result: Literal["mask", "threshold", "soft"] = "soft",
+    sharpness: float | Tensor = 50.0,
+) -> Tensor:
+    """Adaptive threshold, by the formulas of `boxsum.threshold`, with gradients for the image and all numbers.
+
+    Args:
+        image, size, border, cval: As of `box_filter`.
+        method: As of `boxsum.threshold`.
+        k, r, p, q: The formula's numbers, or tensors of them that are learned; ``k`` is by default the method's, ``r``
+            that of images in 0 to 1.
+        result: ``"threshold"`` is the threshold itself. ``"soft"`` is
+            ``sigmoid(sharpness * (image - threshold))``, near 0 below it and near 1 above. ``"mask"`` is where the image
+            is above it, as bool, without a gradient.
+        sharpness: Of ``"soft"``: in units of one over the image's.
+
+    Returns:
+        A tensor of the image's shape and dtype, or of bool.
+
+    Raises:
+        InvalidArgument: a ValueError. Unsupported: a TypeError.
+
+    >>> import torch, boxsum.torch
+    >>> page = torch.tensor([[0.78, 0.82, 0.16, 0.80, 0.77]], requires_grad=True)
+    >>> boxsum.torch.threshold(page, (1, 5), result="mask")
+    tensor([[ True,  True, False,  True,  True]])
+    >>> boxsum.torch.threshold(page, (1, 5)).sum().backward()
+    """
+    if method not in _DEFAULT_K:
+        raise InvalidArgument(f"method: is {method!r}, must be one of {', '.join(map(repr, _DEFAULT_K))}")
+    if result not in ("mask", "threshold", "soft"):
+        raise InvalidArgument(f"result: is {result!r}, must be one of 'mask', 'threshold', 'soft'")
+    work = _image(image)
+    if k is None:
+        k = _DEFAULT_K[method]
+    if method in ("bradley", "singh"):
+        mean = box_filter(work, size, border=border, cval=cval)
+        deviation = mean
+    else:
+        mean, deviation = local_statistics(work, size, border=border, cval=cval)
+    if method == "bradley":
+        limit = mean * (1 - k)
+    elif method == "niblack":
+        limit = mean + k * deviation
+    elif method == "sauvola":
+        limit = mean * (1 + k * (deviation / r - 1))
+    elif method == "wolf":
+        largest = deviation.amax((-2, -1), keepdim=True)
+        share = torch.where(largest > 0, deviation / torch.where(largest > 0, largest, 1), 0)
+        limit = mean - k * (1 - share) * (mean - work.amin((-2, -1), keepdim=True))
+    elif method == "nick":
+        limit = mean + k * _root(deviation * deviation + mean * mean)
+    elif method == "singh":
+        most = 2 * r * (254 / 255)
+        apart = (work - mean).abs()
+        apart = torch.where(apart < most, apart, most)
+        limit = mean * (1 + k * (apart / (2 * r - apart) - 1))
+    else:
+        limit = mean * (1 + p * torch.exp(-q * mean / (2 * r)) + k * (deviation / r - 1))
+    if result == "threshold":
+        return limit.to(image.dtype)
+    if result == "mask":
+        return work > limit
+    return torch.sigmoid(sharpness * (work - limit)).to(image.dtype)
 
 
 def _within(at: Tensor, last: int) -> Tensor:

@@ -7,10 +7,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from boxsum._filters import ThresholdMethod
 from boxsum._types import Border, Size
 from boxsum.errors import InvalidArgument
 from boxsum.torch import _operators
-from boxsum.torch._functions import _image, box_filter, box_pool2d, local_contrast, read
+from boxsum.torch._functions import _DEFAULT_K, _image, box_filter, box_pool2d, local_contrast, read, threshold
 
 
 class BoxFilter2d(torch.nn.Module):
@@ -71,6 +72,58 @@ class LocalContrastNorm2d(torch.nn.Module):
 
     def extra_repr(self) -> str:
         return f"{self.size}, epsilon={self.epsilon}, border={self.border!r}"
+
+
+class Threshold2d(torch.nn.Module):
+    """`boxsum.torch.threshold` as a module: (..., rows, cols) to the same shape. Sauvola's, where nothing else is said.
+
+    Args:
+        size, method, r, border, result, sharpness: As of `boxsum.torch.threshold`.
+        k: The formula's k, by default the method's.
+        learned: Whether k and the sharpness are parameters, or constants.
+    """
+
+    k: Tensor
+    sharpness: Tensor
+
+    def __init__(
+        self,
+        size: Size = 15,
+        *,
+        method: ThresholdMethod = "sauvola",
+        k: float | None = None,
+        r: float = 0.5,
+        border: Border = "reflect",
+        result: Literal["mask", "threshold", "soft"] = "soft",
+        sharpness: float = 50.0,
+        learned: bool = False,
+    ) -> None:
+        super().__init__()
+        if method not in _DEFAULT_K:
+            raise InvalidArgument(f"method: is {method!r}, must be one of {', '.join(map(repr, _DEFAULT_K))}")
+        self.size, self.method, self.r, self.border, self.result = size, method, r, border, result
+        numbers = {"k": _DEFAULT_K[method] if k is None else k, "sharpness": sharpness}
+        for name, number in numbers.items():
+            value = torch.tensor(float(number))
+            if learned:
+                self.register_parameter(name, torch.nn.Parameter(value))
+            else:
+                self.register_buffer(name, value)
+
+    def forward(self, image: Tensor) -> Tensor:
+        return threshold(
+            image,
+            self.size,
+            method=self.method,
+            k=self.k,
+            r=self.r,
+            border=self.border,
+            result=self.result,
+            sharpness=self.sharpness,
+        )
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, method={self.method!r}, r={self.r}, border={self.border!r}, result={self.result!r}"
 
 
 class BoxConv2d(torch.nn.Module):

@@ -30,6 +30,10 @@ _library.define(
     "box_filter(Tensor image, int[] extents, str border, float cval, bool mean, ScalarType dtype) -> Tensor"
 )
 _library.define("local_moments(Tensor image, int[] extents, str border, float cval) -> (Tensor, Tensor)")
+_library.define(
+    "sat_squares(Tensor image, str layout, ScalarType dtype, ScalarType squares_dtype) -> (Tensor, Tensor)"
+)
+_library.define("box_sums(Tensor table, Tensor boxes, str layout) -> Tensor")
 
 
 def _plain(image: Any) -> Any:
@@ -68,6 +72,18 @@ def _local_moments(image: Any, extents: Any, border: Any, cval: float) -> Any:
         cval=cval,
         **_window(extents),
     )
+
+
+def _sat_squares(image: Any, layout: Any, dtype: Any, squares_dtype: Any) -> Any:
+    # Tensors of int64 have the bits of uint64, which squares and tables of unsigned images are made in.
+    unsigned = not (image.dtype.is_signed or image.dtype.is_floating_point)
+    kinds = ["uint64" if kind == torch.int64 else _TYPES[kind] for kind in (dtype, squares_dtype)]
+    sums = kinds[0] if unsigned else _TYPES[dtype]
+    return boxsum.sat_squares(_plain(image), layout=layout, dtype=sums, squares_dtype=kinds[1])
+
+
+def _box_sums(table: Any, boxes: Any, layout: Any) -> Any:
+    return boxsum.box_sum(_plain(table), _plain(boxes), layout=layout)
 
 
 def _continued(image: Any, extents: Any, border: str) -> Any:
@@ -124,6 +140,9 @@ _library.impl("local_moments", _local_moments, "CPU")
 _library.impl("sat", _sat, "CUDA")
 _library.impl("box_filter", device_box_filter, "CUDA")
 _library.impl("local_moments", device_local_moments, "CUDA")
+for _backend in ("CPU", "CUDA"):
+    _library.impl("sat_squares", _sat_squares, _backend)
+    _library.impl("box_sums", _box_sums, _backend)
 
 
 def _fake_sat(image: Any, layout: str, dtype: Any, corner: str) -> Any:
@@ -145,24 +164,92 @@ def _fake_local_moments(image: Any, extents: Any, border: str, cval: float) -> A
     return image.new_empty(image.shape, dtype=kind), image.new_empty(image.shape, dtype=kind)
 
 
+def _fake_sat_squares(image: Any, layout: str, dtype: Any, squares_dtype: Any) -> Any:
+    return _fake_sat(image, layout, dtype, "first"), _fake_sat(image, layout, squares_dtype, "first")
+
+
+def _fake_box_sums(table: Any, boxes: Any, layout: str) -> Any:
+    return table.new_empty((*table.shape[:-2], *boxes.shape[:-1]))
+
+
 library.register_fake("boxsum::sat", _fake_sat, lib=_library)
+library.register_fake("boxsum::sat_squares", _fake_sat_squares, lib=_library)
+library.register_fake("boxsum::box_sums", _fake_box_sums, lib=_library)
 library.register_fake("boxsum::box_filter", _fake_box_filter, lib=_library)
 library.register_fake("boxsum::local_moments", _fake_local_moments, lib=_library)
+
 
 def _remember_sat(ctx: Any, inputs: Any, output: Any) -> None:
     image, ctx.layout, _, ctx.corner = inputs
     ctx.kind = image.dtype
 
 
-def _sat_backward(ctx: Any, grad: Any) -> Any:
-    """The sum of all that follows a pixel: the table from the other corner."""
-    first = ctx.corner == "first"
-    layout = ctx.layout
+def _from_other_corner(grad: Any, layout: str, corner: str) -> Any:
+    """The transpose of a table, in float64: the sum of all that follows a pixel, the table from the other corner."""
+    first = corner == "first"
     if layout == "padded":
         grad = grad[..., 1:, 1:] if first else grad[..., :-1, :-1]
         layout = "inclusive"
-    table = sat(grad.to(torch.float64), layout, torch.float64, "last" if first else "first")
-    return table.to(ctx.kind), None, None, None
+    return sat(grad.to(torch.float64), layout, torch.float64, "last" if first else "first")
+
+
+def _sat_backward(ctx: Any, grad: Any) -> Any:
+    return _from_other_corner(grad, ctx.layout, ctx.corner).to(ctx.kind), None, None, None
+
+
+def _remember_sat_squares(ctx: Any, inputs: Any, output: Any) -> None:
+    image, ctx.layout, _, _ = inputs
+    ctx.save_for_backward(image)
+
+
+def _sat_squares_backward(ctx: Any, of_sums: Any, of_squares: Any) -> Any:
+    (image,) = ctx.saved_tensors
+    wide = image.to(torch.float64)
+    result = torch.zeros_like(wide)
+    if of_sums is not None:
+        result = result + _from_other_corner(of_sums, ctx.layout, "first")
+    if of_squares is not None:
+        result = result + 2 * wide * _from_other_corner(of_squares, ctx.layout, "first")
+    return result.to(image.dtype), None, None, None
+
+
+def _corners(boxes: Any, layout: str, cols: int) -> Any:
+    """Of the four entries that a box is read from: where they lie in the table, whether it has them, and their signs."""
+    border = 0 if layout == "inclusive" else 1
+    row, col, height, width = boxes.unbind(-1)
+    top, left = row - 1 + border, col - 1 + border
+    bottom, right = top + height, left + width
+    for r, c, sign in ((bottom, right, 1), (top, right, -1), (bottom, left, -1), (top, left, 1)):
+        there = (r >= 0) & (c >= 0)
+        yield torch.where(there, r * cols + c, 0), there, sign
+
+
+def _read_boxes(table: Any, boxes: Any, layout: str) -> Any:
+    """`_box_sums` in PyTorch's own operators, of one table."""
+    flat = table.flatten(-2)
+    total = 0
+    for at, there, sign in _corners(boxes, layout, table.shape[-1]):
+        entries = flat.index_select(-1, at.reshape(-1)).reshape((*table.shape[:-2], *at.shape))
+        total = total + sign * torch.where(there, entries, 0)
+    return total
+
+
+def _remember_box_sums(ctx: Any, inputs: Any, output: Any) -> None:
+    table, boxes, ctx.layout = inputs
+    ctx.save_for_backward(boxes)
+    ctx.extents, ctx.kind = tuple(table.shape), table.dtype
+
+
+def _box_sums_backward(ctx: Any, grad: Any) -> Any:
+    """What each box gives to the four entries that it is read from; summed in float64."""
+    (boxes,) = ctx.saved_tensors
+    *batch, rows, cols = ctx.extents
+    boxes = boxes.reshape(-1, 4)
+    grad = grad.reshape((*batch, boxes.shape[0])).to(torch.float64)
+    result = grad.new_zeros((*batch, rows * cols))
+    for at, there, sign in _corners(boxes, ctx.layout, cols):
+        result = result.index_add(-1, at, sign * torch.where(there, grad, 0))
+    return result.reshape((*batch, rows, cols)).to(ctx.kind), None, None
 
 
 def _places(before: int, extent: int, after: int, border: str, device: Any) -> Any:
@@ -265,8 +352,11 @@ def _is_plain(image: Any) -> bool:
     )
 
 
-def _differentiable(name: str, compute: Any, on_cuda: Any, remember: Any, backward: Any, results: int) -> Any:
-    """An operator with its gradient and its rule for batches, and the function to call it by.
+def _differentiable(
+    name: str, compute: Any, on_cuda: Any, remember: Any, backward: Any, results: int, by_hand: Any = None
+) -> Any:
+    """An operator with its gradient and its rule for batches, and the function to call it by. `by_hand` is the same of
+    PyTorch's operators, for batches of a second tensor.
 
     torch.func.grad() knows the gradients of a Function, and everything else those of an operator: both have the same.
     An operator costs some 10 microseconds, a Function more, so what is plain goes past both.
@@ -274,6 +364,8 @@ def _differentiable(name: str, compute: Any, on_cuda: Any, remember: Any, backwa
     operator = getattr(torch.ops.boxsum, name).default
 
     def mapped(call: Any, in_dims: Any, image: Any, *rest: Any) -> Any:
+        if by_hand is not None and in_dims[1] is not None:
+            return torch.vmap(lambda one, other: by_hand(one, other, *rest[1:]), in_dims[:2])(image, rest[0]), 0
         return call(image.movedim(in_dims[0], 0), *rest), 0 if results == 1 else (0,) * results
 
     class Function(torch.autograd.Function):
@@ -321,4 +413,10 @@ box_filter = _differentiable(
 )
 local_moments = _differentiable(
     "local_moments", _local_moments, device_local_moments, _remember_local_moments, _local_moments_backward, 2
+)
+sat_squares = _differentiable(
+    "sat_squares", _sat_squares, _sat_squares, _remember_sat_squares, _sat_squares_backward, 2
+)
+box_sums = _differentiable(
+    "box_sums", _box_sums, _box_sums, _remember_box_sums, _box_sums_backward, 1, by_hand=_read_boxes
 )

@@ -386,6 +386,14 @@ def test_convolution(library):
 
 def test_histograms(library):
     image = IMAGE[:, :20, :30]
+    weights = (np.arange(600, dtype=np.float32).reshape(20, 30) - 99) / 4  # of one image, for all; sums are exact
+    host = boxsum.integral_histogram(image, 8, weights=weights)
+    there = boxsum.integral_histogram(library.up(image), 8, weights=library.up(weights))
+    np.testing.assert_array_equal(library.down(there.values), host.values)
+    with pytest.raises(boxsum.Unsupported, match="image: is on a GPU, tasks are made of images in host memory"):
+        boxsum.histogram_tasks(library.up(image), 8)
+    with pytest.raises(boxsum.Unsupported, match="image: is on a GPU, parts of tables are made in host memory"):
+        boxsum.sat(library.up(image[0]), above=[0] * 30)
     for layout in ("inclusive", "padded"):
         host = boxsum.integral_histogram(image, 8, layout=layout)
         there = boxsum.integral_histogram(library.up(image), 8, layout=layout)

@@ -54,6 +54,119 @@ def test_tables(layout):
         assert gradgradcheck(lambda x: boxsum.torch.sat(x, layout=layout, corner=corner) ** 2, one)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_tables_of_squares(layout):
+    image = image_of(2, 3, 5, 7)
+    sums, squares = boxsum.torch.sat_squares(image, layout=layout)
+    for table, pixels in ((sums, image), (squares, image**2)):
+        expected = boxsum.torch.sat(pixels, layout=layout)
+        torch.testing.assert_close(table, expected, rtol=1e-14, atol=1e-14)
+    for kind, least in ((torch.uint8, 0), (torch.int16, -300), (torch.int8, -128), (torch.bool, 0)):
+        numbers = torch.randint(least, 120, (2, 5, 7)).to(kind)
+        for table, power in zip(boxsum.torch.sat_squares(numbers), (1, 2), strict=True):
+            assert table.dtype == torch.int64
+            assert torch.equal(table, (numbers.to(torch.int64) ** power).cumsum(-2).cumsum(-1))
+    one = image_of(4, 5, grad=True)
+    assert gradcheck(lambda x: boxsum.torch.sat_squares(x, layout=layout), one)
+    assert gradgradcheck(lambda x: boxsum.torch.sat_squares(x, layout=layout), one)
+
+
+INSIDE = [[0, 0, 1, 1], [1, 2, 2, 3], [0, 1, 3, 2], [2, 0, 1, 4], [1, 2, 2, 3]]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_sums_of_tables(layout):
+    image = image_of(2, 5, 6, grad=True)
+    boxes = torch.tensor([INSIDE, INSIDE[::-1]])
+    table = boxsum.torch.sat(image, layout=layout)
+    sums = boxsum.torch.table_sum(table, boxes, layout=layout)
+    expected = torch.stack(
+        [image[:, r : r + h, c : c + w].sum((-2, -1)) for r, c, h, w in boxes.reshape(-1, 4).tolist()], dim=-1
+    ).reshape(2, 2, 5)
+    torch.testing.assert_close(sums, expected, rtol=1e-13, atol=1e-13)
+    weights = image_of(*sums.shape, seed=1)
+    (got,) = torch.autograd.grad((sums * weights).sum(), image)
+    (right,) = torch.autograd.grad((expected * weights).sum(), image)
+    torch.testing.assert_close(got, right, rtol=1e-12, atol=1e-12)
+    entries = image_of(5, 6, grad=True)
+    assert gradcheck(lambda x: boxsum.torch.table_sum(x, boxes[0], layout=layout), entries)
+    assert gradgradcheck(lambda x: boxsum.torch.table_sum(x, boxes[0], layout=layout) ** 2, entries)
+    # The variance of boxes, from both tables, learns the image.
+    sums, squares = (boxsum.torch.table_sum(one, boxes[0], layout=layout) for one in boxsum.torch.sat_squares(image, layout=layout))
+    pixels = boxes[0, :, 2] * boxes[0, :, 3]
+    variances = squares / pixels - (sums / pixels) ** 2
+    (got,) = torch.autograd.grad(variances.sum(), image)
+    by_parts = sum(image[:, r : r + h, c : c + w].var((-2, -1), correction=0).sum() for r, c, h, w in INSIDE)
+    torch.testing.assert_close(got, torch.autograd.grad(by_parts, image)[0], rtol=1e-11, atol=1e-12)
+    numbers = torch.randint(-9, 9, (5, 6), dtype=torch.int32)
+    whole = boxsum.torch.table_sum(boxsum.torch.sat(numbers, layout=layout), boxes[0], layout=layout)
+    assert whole.tolist() == [numbers[r : r + h, c : c + w].sum().item() for r, c, h, w in INSIDE]
+    # In every format, and mapped over tables, boxes and both.
+    a, b, h, w = boxes[0].unbind(-1)
+    formats = {"yxyx": (a, b, a + h, b + w), "xyxy": (b, a, b + w, a + h), "xywh": (b, a, w, h)}
+    plain = table.detach()
+    for name, order in formats.items():
+        got = boxsum.torch.table_sum(plain, torch.stack(order, -1), layout=layout, format=name)
+        assert torch.equal(got, boxsum.torch.table_sum(plain, boxes[0], layout=layout))
+
+    def of(x, y):
+        return boxsum.torch.table_sum(x, y, layout=layout)
+
+    for dims, expected in (
+        ((0, None), of(plain, boxes[0])),
+        ((None, 0), of(plain[0], boxes)),
+        ((0, 0), torch.stack([of(plain[0], boxes[0]), of(plain[1], boxes[1])])),
+    ):
+        given = [one if dim is not None else one[0] for one, dim in zip((plain, boxes), dims, strict=True)]
+        torch.testing.assert_close(torch.vmap(of, in_dims=dims)(*given), expected, rtol=1e-13, atol=1e-13)
+    gradients = torch.vmap(torch.func.grad(lambda x, y: of(x, y).square().sum()), in_dims=(0, 0))(plain, boxes)
+    for i in range(2):
+        one = plain[i].clone().requires_grad_()
+        of(one, boxes[i]).square().sum().backward()
+        torch.testing.assert_close(gradients[i], one.grad, rtol=1e-13, atol=1e-13)
+
+
+METHODS = ("bradley", "niblack", "sauvola", "wolf", "nick", "singh", "phansalkar")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_thresholds_and_their_gradients(method):
+    image = image_of(2, 6, 7, grad=True)
+    for border in BORDERS:
+        for options in ({}, {"k": 0.3, "r": 0.4}):
+            given = options if method in ("sauvola", "singh", "phansalkar") else {k: v for k, v in options.items() if k != "r"}
+            got = boxsum.torch.threshold(image, (3, 4), method=method, border=border, result="threshold", **given)
+            expected = boxsum.threshold(
+                image.detach(), (3, 4), method=method, border=border, result="threshold", **given
+            )
+            torch.testing.assert_close(got.detach(), expected, rtol=1e-11, atol=1e-12)
+    mask = boxsum.torch.threshold(image, 5, method=method, result="mask")
+    assert torch.equal(mask, boxsum.threshold(image.detach(), 5, method=method))
+    k = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(lambda x, y: boxsum.torch.threshold(x, 3, method=method, k=y, sharpness=3.0), (image, k))
+    assert gradgradcheck(lambda x, y: boxsum.torch.threshold(x, 3, method=method, k=y, sharpness=3.0), (image, k))
+    flat = torch.full((4, 5), 0.5, dtype=torch.float64, requires_grad=True)
+    (gradient,) = torch.autograd.grad(boxsum.torch.threshold(flat, 3, method=method).sum(), flat)
+    assert gradient.isfinite().all()
+
+
+def test_a_threshold_is_learned():
+    page = image_of(24, 24)
+    wanted = boxsum.torch.threshold(page, 7, method="niblack", k=0.4, result="threshold")
+    layer = boxsum.torch.Threshold2d(7, method="niblack", result="threshold", learned=True).double()
+    assert {name for name, _ in layer.named_parameters()} == {"k", "sharpness"}
+    optimizer = torch.optim.Adam(layer.parameters(), lr=0.05)
+    for _ in range(200):
+        optimizer.zero_grad()
+        (layer(page) - wanted).square().mean().backward()
+        optimizer.step()
+    torch.testing.assert_close(layer.k.detach(), torch.tensor(0.4, dtype=torch.float64), rtol=0, atol=1e-3)
+    fixed = boxsum.torch.Threshold2d(7)
+    assert list(fixed.parameters()) == [] and set(fixed.state_dict()) == {"k", "sharpness"}
+    torch.testing.assert_close(fixed.double()(page), boxsum.torch.threshold(page, 7, k=fixed.k), rtol=0, atol=0)
+    assert "7, method='sauvola'" in repr(fixed)
+
+
 def by_hand(image, size, border, origin, mean, cval):
     """The filter in PyTorch's own operators, which differentiate themselves."""
     rows, cols = size
@@ -249,6 +362,8 @@ OPERATORS = {
     "sat": lambda x: (x, "padded", torch.float64, "last"),
     "box_filter": lambda x: (x, [1, 2, 0, 1], "reflect", 0.0, True, x.dtype),
     "local_moments": lambda x: (x, [1, 1, 2, 2], "shrink", 0.0),
+    "sat_squares": lambda x: (x, "padded", torch.float64, torch.float64),
+    "box_sums": lambda x: (x, torch.tensor(INSIDE), "inclusive"),
 }
 
 
@@ -273,6 +388,9 @@ def everything(x):
         boxsum.torch.local_contrast(x, 3),
         boxsum.torch.box_pool2d(x, 3, 2, 1),
         boxsum.torch.box_mean(x, torch.tensor([[0.5, 0.5, 2.0, 2.0]], dtype=torch.float64)),
+        *boxsum.torch.sat_squares(x, layout="exclusive"),
+        boxsum.torch.table_sum(x, torch.tensor(INSIDE), layout="inclusive"),
+        boxsum.torch.threshold(x, 3),
     )
 
 
@@ -302,7 +420,12 @@ def test_compile(backend):
 
     def network(x):
         work = boxsum.torch.local_contrast(boxsum.torch.box_filter(x.relu(), 3, border="mirror"), 5, epsilon=0.1)
-        return (work * weights).sum() + boxsum.torch.box_pool2d(x, 3, 2).sum() + boxsum.torch.sat(x).mean()
+        sums, squares = boxsum.torch.sat_squares(x, layout="padded")
+        boxes = torch.tensor([[0, 0, 3, 4], [2, 1, 3, 4]])
+        total = boxsum.torch.table_sum(sums, boxes, layout="padded").sum() + squares.mean()
+        total = total + boxsum.torch.threshold(x, 5, sharpness=2.0).sum()
+        total = total + (work * weights).sum() + boxsum.torch.box_pool2d(x, 3, 2).sum()
+        return total + boxsum.torch.sat(x).mean()
 
     expected = network(image)
     (right,) = torch.autograd.grad(expected, image)
@@ -464,6 +587,16 @@ def test_arguments_are_named():
         (ValueError, "epsilon: is 0", lambda: boxsum.torch.local_contrast(image, 3, epsilon=0)),
         (ValueError, "boxes: their shape is .3,.", lambda: boxsum.torch.box_sum(image, torch.ones(3))),
         (ValueError, "format: is 'x'", lambda: boxsum.torch.box_sum(image, torch.ones(4), format="x")),
+        (ValueError, "layout: is 'none'", lambda: boxsum.torch.sat_squares(image, layout="none")),
+        (TypeError, "squares_dtype: is torch.uint8", lambda: boxsum.torch.sat_squares(image, squares_dtype=torch.uint8)),
+        (TypeError, "boxes: their dtype is torch.float32", lambda: boxsum.torch.table_sum(image, torch.ones(4), layout="padded")),
+        (ValueError, "boxes: their shape", lambda: boxsum.torch.table_sum(image, torch.tensor([1, 2]), layout="padded")),
+        (TypeError, "table: its dtype", lambda: boxsum.torch.table_sum(image.half(), torch.tensor(INSIDE), layout="padded")),
+        (ValueError, "format: is 'x'", lambda: boxsum.torch.table_sum(image, torch.tensor(INSIDE), layout="padded", format="x")),
+        (ValueError, r"boxes\[0\]", lambda: boxsum.torch.table_sum(image, torch.tensor([[0, 0, 9, 1]]), layout="padded")),
+        (ValueError, "method: is 'otsu'", lambda: boxsum.torch.threshold(image, method="otsu")),
+        (ValueError, "method: is 'otsu'", lambda: boxsum.torch.Threshold2d(method="otsu")),
+        (ValueError, "result: is 'binary'", lambda: boxsum.torch.threshold(image, result="binary")),
         (ValueError, "image: its shape is .4, 5.", lambda: boxsum.torch.box_pool2d(image, 3)),
         (ValueError, "divisor_override: is 0", lambda: boxsum.torch.box_pool2d(image[None], 3, divisor_override=0)),
         (ValueError, "image: its shape is", lambda: boxsum.torch.BoxConv2d(2, 1, 3)(image[None, None])),
