@@ -338,7 +338,8 @@ void for_each_byte_row(const row_job& job, const band& b, bool spread, const any
     if (counting && !direct) counted = work_buffer<u32>(job.n());
     byte_samples samples{};
     samples.least = static_cast<u32>(std::min<std::int64_t>(job.min_count, std::int64_t{1} << 30));
-    samples.fill = static_cast<u8>(job.fill.value_or(0));
+    const f64 fill = job.fill.value_or(0);
+    samples.fill = fill >= 0 && fill <= 255 ? static_cast<u8>(fill) : u8{0};  // else all results are floats
     samples.fill_real = static_cast<f32>(job.fill.value_or(std::numeric_limits<f64>::quiet_NaN()));
     for (std::int64_t row = b.first; row < b.end; ++row) {
         rows.move_to(row, row == b.first);
