@@ -17,6 +17,10 @@ namespace boxsum::test {
 
 using wide = long double;
 
+inline std::int64_t below(std::mt19937_64& random, std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+}
+
 /// What says which pixels count.
 struct sample_setting {
     bool masked = false, weighted = false;

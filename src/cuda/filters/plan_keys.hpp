@@ -66,8 +66,8 @@ inline auto key_of(const variable_inputs& inputs) {
     return keys_of(image, radius, largest, at, whole, mask, weights);
 }
 inline auto key_of(const guided_inputs& inputs) {
-    const auto& [image, guide] = inputs;
-    return keys_of(image, guide);
+    const auto& [image, guide, mask, weights] = inputs;
+    return keys_of(image, guide, mask, weights);
 }
 inline auto key_of(const non_local_inputs& inputs) {
     const auto& [image] = inputs;

@@ -16,16 +16,13 @@
 namespace boxsum {
 namespace {
 
+using test::below;
 using test::block;
 using test::lying;
 using test::sample_at;
 using test::sample_setting;
 using test::sampled_pixels;
 using test::wide;
-
-std::int64_t below(std::mt19937_64& random, std::int64_t n) {
-    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
-}
 
 /// What counts in a window, by a walk over it.
 struct window_sums {
