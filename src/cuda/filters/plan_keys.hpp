@@ -70,8 +70,8 @@ inline auto key_of(const guided_inputs& inputs) {
     return keys_of(image, guide, mask, weights);
 }
 inline auto key_of(const non_local_inputs& inputs) {
-    const auto& [image] = inputs;
-    return keys_of(image);
+    const auto& [image, mask, weights] = inputs;
+    return keys_of(image, mask, weights);
 }
 inline auto key_of(const blob_inputs& inputs) {
     const auto& [image] = inputs;

@@ -269,10 +269,11 @@ TEST(sampled_guided_filter, keeps_what_is_not_finite_to_its_windows) {
                        .mask = image_view<const std::uint8_t>(mask.data(), 1, n)},
                       {image_view<double>(out.data(), 1, n)}, {}, {.window = window_radius(0, 2)});
         for (std::size_t i = 0; i < n; ++i)
-            if (i < 6 || i > 14)
+            if (i < 6 || i > 14) {
                 EXPECT_NEAR(out[i], 3, 1e-12) << i;
-            else
+            } else {
                 EXPECT_TRUE(std::isnan(out[i])) << i;
+            }
     }
 }
 
