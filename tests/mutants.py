@@ -889,7 +889,7 @@ MUTANTS = (
            "p.form.offset_of(i % channels, plane, channels)", "p.form.offset_of(0, plane, channels)"),
     Mutant("radii_divide_by_all_pixels", "means with a radius for every pixel divide by pixels that do not count, too",
            "src/cpu/filters/variable_box_filter.cpp", "sampled radii", "sampled_variable_box_filter.is_its_definition",
-           "w.count = static_cast<std::int64_t>(sum(pixels_, w, channel)) + w.beyond;", ""),
+           "w.count = static_cast<std::int64_t>(sum(pixels_, w, channel)) + beyond;", ""),
     Mutant("radii_take_what_rounding_left", "a window without a pixel that counts has what a table of weights leaves there",
            "src/cpu/filters/variable_box_filter.cpp", "sampled radii", "sampled_variable_box_filter.weights_of_all_sizes*",
            "if (!weights_ || counted.count == 0)", "if (!weights_)"),

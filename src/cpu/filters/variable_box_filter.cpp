@@ -20,6 +20,10 @@
 namespace boxsum::filters {
 namespace {
 
+// What is done for a pixel has several callers, for all pixels and for those that may not count: inlined in each of
+// them.
+#define BOXSUM_INLINE __attribute__((always_inline))
+
 /// The prefix sum over `position` samples of an extended axis (which may lie beyond the image) as at most four prefix
 /// sums of the image itself: sum of weight * P(index). Beyond the border the extended image repeats the image (wrap),
 /// the image mirrored (reflect, mirror) or its edge sample (replicate), so its prefix sums are these; elsewhere there
@@ -103,19 +107,20 @@ A window_sum(const part_table<Table>& table, const window_box& w, const window_j
                           (corner(vertical[0], horizontal[1]) - corner(vertical[1], horizontal[1])));
 }
 
-/// The window of a pixel, how many pixels it has, and how many of them lie beyond a constant border.
+/// The window of a pixel, its pixels that lie in the image, and what its mean divides by.
 struct window_extent {
     window_box box;
-    std::int64_t count, beyond;
+    std::int64_t inside, count;
 };
 
-window_extent window_around(std::int64_t row, std::int64_t col, std::int64_t radius, const window_job& job) {
-    const window_box box{row - radius, row + radius + 1, col - radius, col + radius + 1};
-    const std::int64_t rows = std::min(box.bottom, job.rows.extent) - std::max<std::int64_t>(box.top, 0);
-    const std::int64_t cols = std::min(box.right, job.cols.extent) - std::max<std::int64_t>(box.left, 0);
-    const std::int64_t inside = rows * cols, all = (2 * radius + 1) * (2 * radius + 1);
-    if (job.rows.border == border_mode::shrink) return {box, inside, 0};
-    return {box, all, job.rows.border == border_mode::constant ? all - inside : 0};
+BOXSUM_INLINE inline window_extent window_around(std::int64_t row, std::int64_t col, std::int64_t radius,
+                                                 const window_job& job) {
+    window_extent w{{row - radius, row + radius + 1, col - radius, col + radius + 1}, 0, 0};
+    const std::int64_t rows = std::min(w.box.bottom, job.rows.extent) - std::max<std::int64_t>(w.box.top, 0);
+    const std::int64_t cols = std::min(w.box.right, job.cols.extent) - std::max<std::int64_t>(w.box.left, 0);
+    w.inside = rows * cols;
+    w.count = job.rows.border == border_mode::shrink ? w.inside : (2 * radius + 1) * (2 * radius + 1);
+    return w;
 }
 
 /// One plane of a view.
@@ -146,14 +151,15 @@ class plane_counts {
 
     /// The window's pixels that count.
     window_extent counted(window_extent w, std::int64_t channel) const {
-        w.beyond = beyond_ ? w.beyond : 0;
-        w.count = static_cast<std::int64_t>(sum(pixels_, w, channel)) + w.beyond;
+        const std::int64_t beyond = beyond_ ? w.count - w.inside : 0;
+        w.count = static_cast<std::int64_t>(sum(pixels_, w, channel)) + beyond;
+        w.inside = w.count - beyond;
         return w;
     }
     /// The sum of their weights.
     f64 weight(const window_extent& counted, std::int64_t channel) const {
         if (!weights_ || counted.count == 0) return static_cast<f64>(counted.count);
-        return sum(*weights_, counted, channel) + static_cast<f64>(counted.beyond);
+        return sum(*weights_, counted, channel) + static_cast<f64>(counted.count - counted.inside);
     }
     bool suffices(const window_extent& counted, std::int64_t channel) const {
         if (!weights_) return counted.count >= job_.min_count;
@@ -258,10 +264,10 @@ void integer_plane(const plane_job& job) {
     const u64 half = job.windows.rounding == rounding_mode::half_up ? 1 : 0;
     const bool has_constant = job.windows.rows.border == border_mode::constant;
     const s64 constant = has_constant ? static_cast<s64>(job.windows.border_value) : 0;
-    for_each_result(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) {
+    for_each_result(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) BOXSUM_INLINE {
         // As for signed pixels everywhere: 32768 higher, so that the sum is not negative.
         const A sum = static_cast<A>(window_sum<A>(view, w.box, job.windows, k) +
-                                     static_cast<A>(constant) * static_cast<A>(w.beyond) +
+                                     static_cast<A>(constant) * static_cast<A>(w.count - w.inside) +
                                      static_cast<A>(offset) * static_cast<A>(w.count));
         const u64 n = static_cast<u64>(w.count);
         const auto mean = [&] {
@@ -328,11 +334,13 @@ class floating_sums {
     explicit floating_sums(const plane_job& job)
         : job_(job.windows),
           wrong_(find_non_finite<Pixel>(job.image, job.threads)),
-          sums_(padded_table<f64>(finite(job.image), job.threads)) {}
+          sums_(padded_table<f64>(finite(job.image), job.threads)),
+          view_{sums_.view().entries(), job_.part_row},
+          constant_(job_.rows.border == border_mode::constant) {}
 
-    f64 operator()(const window_extent& w, std::int64_t k) const {
-        f64 sum = window_sum<f64>(part_table<f64>{sums_.view().entries(), job_.part_row}, w.box, job_, k);
-        if (w.beyond > 0) sum += job_.border_value * static_cast<f64>(w.beyond);
+    BOXSUM_INLINE f64 operator()(const window_extent& w, std::int64_t k) const {
+        f64 sum = window_sum<f64>(view_, w.box, job_, k);
+        if (constant_ && w.count > w.inside) sum += job_.border_value * static_cast<f64>(w.count - w.inside);
         if (wrong_) {
             const auto holds = [&](const std::optional<table<u64>>& counts) {
                 return counts &&
@@ -355,12 +363,14 @@ class floating_sums {
     const window_job& job_;
     std::optional<non_finite<Pixel>> wrong_;
     table<f64> sums_;
+    part_table<f64> view_;
+    bool constant_;
 };
 
 template <typename Pixel>
 void floating_plane(const plane_job& job) {
     const floating_sums<Pixel> sums(job);
-    for_each_result(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) {
+    for_each_result(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) BOXSUM_INLINE {
         const f64 mean = sums(w, k) / static_cast<f64>(w.count);
         if (job.result.shape.type == dtype::f32)
             put(job, r, c, k, static_cast<f32>(mean));
@@ -374,7 +384,7 @@ void floating_plane(const plane_job& job) {
 /// Of an image of pixels times weights.
 void weighted_plane(const plane_job& job) {
     const floating_sums<f64> sums(job);
-    for_each_result(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) {
+    for_each_result(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) BOXSUM_INLINE {
         const f64 mean = sums(w, k) / job.counts->weight(w, k);
         visit_type(variable_results{}, job.result.shape.type, [&]<typename T>() {
             if constexpr (std::is_same_v<T, f16>) {
@@ -460,6 +470,8 @@ void filter_plane(const plane_job& job) {
             return floating_plane<f64>(job);
     }
 }
+
+#undef BOXSUM_INLINE
 
 }  // namespace
 
