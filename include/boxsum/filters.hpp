@@ -40,7 +40,9 @@
 ///   is made of them; a threshold that is NaN is exceeded by no pixel.
 /// - Results of integer type are rounded half up, floor(x + 1/2), or down (filter_options::rounding).
 /// - Samples that do not count: `mask`, `weights`, `nan` and `nodata` take pixels out of every window, in every filter
-///   but variable_box_filter; see sampling below.
+///   here, in guided_filter() and in non_local_means(); see sampling below. convolve(), variable_blur(), box_hessian()
+///   and find_blobs() take every pixel as it is. On devices they are for windows of one size: variable_box_filter(),
+///   guided_filter() and non_local_means() are `unsupported` with them there.
 /// - Results have the same bits for any number of threads, except which NaN a NaN is (its sign and payload).
 /// - No result may overlap the image or another result: invalid_argument. There is no in-place form: windows read rows
 ///   whose results have long been written, so it would be a hidden copy of the image.
@@ -253,13 +255,22 @@ struct variable_inputs {
     /// No radius exceeds it: a larger one is invalid_argument, as a negative one is. Needed for a part of an image,
     /// whose halo it is.
     std::optional<std::int64_t> largest_radius = {};
-    origin at = {};     ///< as of filter_inputs
-    extent whole = {};  ///< as of filter_inputs
+    origin at = {};               ///< as of filter_inputs
+    extent whole = {};            ///< as of filter_inputs
+    const_any_view mask = {};     ///< as of filter_inputs
+    const_any_view weights = {};  ///< as of filter_inputs
 };
 
 /// Box mean with a radius per pixel: the window of (r, c) has 2*radius(r, c) + 1 rows and as many columns. Four reads
 /// of a summed area table per pixel (Crow 1984), whatever the radius. `options.window` has no meaning here and must be
-/// left alone; so must `nan`, `nodata`, `min_count`, `min_weight` and `fill`.
+/// left alone.
+///
+/// Sampling is that of filter_inputs, count and all, with a table of what counts beside that of the image. Numbers of
+/// pixels are exact, and so are means of integers without weights. Where there are weights all is of 64f tables, and a
+/// count has an absolute error of up to 4 gamma_(rows+cols) * (sum of the weights of the image) where it is not exact,
+/// as it is of weights that are multiples of a power of two and add up to less than 2^53 of them; where no pixel counts
+/// it is 0. What does not count is no part of the sums, however large it is. Memory: a copy of one plane of the image
+/// (of 8 bytes with weights), a byte, and 8 bytes of tables (16 with weights) per pixel and channel on top.
 ///
 /// result: the image's type (integers rounded as filter_options::rounding says), 32f or 64f.
 /// Integer images give exact sums as everywhere. Floating images go through a 64f table: every mean carries an absolute

@@ -14,6 +14,8 @@ struct guided_inputs {
     /// Rows and cols of the image, 1 to 4 channels, 1 plane (for all) or the image's. Not given: every channel of the
     /// image is its own guide.
     const_any_view guide = {};
+    const_any_view mask = {};     ///< of the image's pixels, as of filter_inputs
+    const_any_view weights = {};  ///< of the image's pixels, as of filter_inputs
 };
 
 /// The formula of guided_filter().
@@ -36,9 +38,23 @@ struct guided_rule {
 ///
 /// image: in host memory, 8u, 16u, 32f or 64f; every channel of every plane is filtered by itself. guide: of these
 /// types, too; E is the unit matrix of its channels. result: the image's extents and its type (rounded as `rounding`
-/// says, and clamped), 32f or 64f; overlaps neither image nor guide. A count is unsupported. Window, border, rounding
-/// and threads are those of `options`; where the border continues the image, a and b continue beyond it as the image
-/// does. border_mode::constant, and the options of sampling, are unsupported.
+/// says, and clamped), 32f or 64f; overlaps neither image nor guide. Window, border, rounding and threads are those of
+/// `options`; where the border continues the image, a and b continue beyond it as the image does.
+/// border_mode::constant is unsupported.
+///
+/// Sampling (filters.hpp; not on devices). Which pixels of the image count, and how much, is said by channel as of
+/// filter_inputs; with nan_mode::omit they do not, either, where a channel of the guide is NaN. Then:
+///
+/// - cov_k and mean_k are weighted, over the pixels of window k that count. A window has a fit where so much counts as
+///   `min_count` or `min_weight` asks for, and at least something; a and b are averaged over the windows around a pixel
+///   that have one, all alike.
+/// - With a guide, a pixel that does not count has the result that the fits make of its guide, which fills gaps along
+///   the guide's edges. The result is `fill` where no window around the pixel has a fit, and with nan_mode::omit where
+///   the guide is NaN.
+/// - Without a guide, a pixel that does not count is `fill`: its value, of which a result would be made, is not known.
+///   (box_filter() and local_statistics() fill gaps without a guide.)
+/// - outputs.count is what counts in the window of each pixel's own fit, as box_filter() has it; types as of
+///   filter_outputs.
 ///
 /// Accuracy: all is computed in double. Covariances are made of variances, cov(x, y) = (var(x + y) - var(x) - var(y)) /
 /// 2, which are exact for 8u and merged from parts for others (filters.hpp), so that their errors are some 2^-50 of
@@ -46,7 +62,8 @@ struct guided_rule {
 /// OpenCV's ximgproc does in single precision, loses small variances: with a colour guide in 0..1 and an epsilon of
 /// 1e-6 most of its pixels are wrong. A NaN, an infinity or a huge value acts on the pixels that share a window with
 /// it, and on no other; a result of integers has 0 where it would be NaN.
-/// Memory: 40 bytes a pixel without a guide, and with a guide of 1 to 4 channels up to 96, 168, 256 and 360, for 128
+/// Memory: 40 bytes a pixel without a guide (with sampling 70), and with a guide of 1 to 4 channels up to 96, 168, 256
+/// and 360 (with sampling 130, 210, 300 and 410), for 128
 /// rows or 8 times the window's, whichever is more (with `wrap` all rows), and those that windows reach beyond them;
 /// what local_statistics() and box_filter() take for these rows; and copies of views whose pixels have gaps.
 ///

@@ -12,6 +12,9 @@ namespace boxsum BOXSUM_EXPORT {
 /// What non_local_means() reads.
 struct non_local_inputs {
     const_any_view image;
+    /// As of filter_inputs, of 1 channel: the channels of a pixel count together.
+    const_any_view mask = {};
+    const_any_view weights = {};  ///< as masks
 };
 
 /// The formula of non_local_means().
@@ -44,7 +47,25 @@ struct non_local_rule {
 /// image. `window` is the search window, 15 x 15 if nothing else is said; border, its value, rounding and threads are
 /// those of `options`. Where the border continues the image, pixels beyond it are searched and compared as if they were
 /// the image's; with `shrink` they are not searched, and D is the mean over the pixels of a patch that both places
-/// have. Options of sampling and a count are unsupported.
+/// have.
+///
+/// Sampling (filters.hpp; not on devices). A pixel does not count where its mask is 0 or its weight is none, or where a
+/// channel of it is `nodata` or, with nan_mode::omit, NaN. With v the weight of what counts (1 where none are given)
+/// and 0 elsewhere, for places o of a patch and c channels:
+///
+///     n(p, q) = sum of v(p+o) v(q+o),  D(p, q) = sum of v(p+o) v(q+o) |x(p+o) - x(q+o)|^2 / (c n(p, q))
+///     result(p) = sum of v(q) w(p, q) x(q) / sum of v(q) w(p, q)
+///
+/// - w(p, q) is 0 where n(p, q) is below `min_count` or `min_weight`, and where it is 0: patches that share too little
+///   are not compared. That goes for w(p, p), too, which is 1 elsewhere.
+/// - The pixel itself need not count: its patch is compared by what counts of it, which fills gaps smaller than a
+/// patch.
+///   The result is `fill` where the sum of v(q) w(p, q) is 0: nothing that counts is near, or alike enough for a
+///   number.
+/// - outputs.count is the sum of v(q) over the pixels q that p was compared with, for every channel; 32u (without
+///   weights), 32f or 64f.
+/// - All of it is in double, by additions only, in some 10 times the time: n and D of 8u and 16u are exact without
+///   weights, and results within 2^-40 of the largest magnitude in the search window before they are rounded.
 ///
 /// Accuracy: D is an exact sum for 8u, and for 16u in patches of up to 2^21 samples; others are of doubles, by
 /// additions of what a pixel's own patches hold. Weights of 8u and 16u are in single precision, within 2^-21 (1 + D /
@@ -55,7 +76,8 @@ struct non_local_rule {
 /// weights from a table: their results differ by more than rounding.
 ///
 /// Memory: per thread 8 to 40 bytes for each pixel of a tile of some 64 x 512 and of what windows and patches reach
-/// around it, whatever the image; copies of views whose pixels have gaps.
+/// around it, whatever the image; with sampling 8 for each channel, and 40 more, of 32 rows of the image and of what
+/// windows and patches reach around them; copies of views whose pixels have gaps.
 ///
 /// Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when an
 /// argument is wrong. Results have the same bits for any number of threads. Thread-safe for distinct results.

@@ -26,7 +26,8 @@ struct variable_blur_options {
 /// weighted pixels are exact; a window whose own weights could sum to more is unsupported (of 8u: radii of 8199 at
 /// order 2 and 322 at order 3; of 16u 2047 and 127).
 ///
-/// inputs: as of variable_box_filter(), of images of 8u and 16u that are no part of a larger one.
+/// inputs: as of variable_box_filter(), of images of 8u and 16u that are no part of a larger one; without mask and
+/// weights, which are unsupported.
 /// result: the image's type, rounded as `rounding` says, 32f or 64f. No count.
 /// Memory: 8 bytes a pixel and channel of one plane, and of order * the largest radius beyond its last row and column.
 ///

@@ -74,7 +74,16 @@ def box_filter(
     /,
 ) -> Any: ...
 def variable_box_filter(
-    image: Any, radius: Any, border: str, cval: float, dtype: Any, channel_axis: Any, out: Any, threads: int, /
+    image: Any,
+    radius: Any,
+    border: str,
+    cval: float,
+    sampling: Any,
+    dtype: Any,
+    channel_axis: Any,
+    out: Any,
+    threads: int,
+    /,
 ) -> Any: ...
 def variable_blur(
     image: Any,
@@ -150,6 +159,7 @@ def guided_filter(
     guide: Any,
     epsilon: float | None,
     border: str,
+    sampling: Any,
     rounding: str,
     dtype: Any,
     channel_axis: Any,
@@ -166,6 +176,7 @@ def non_local_means(
     noise: float,
     border: str,
     cval: float,
+    sampling: Any,
     rounding: str,
     dtype: Any,
     channel_axis: Any,

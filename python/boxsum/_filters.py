@@ -174,6 +174,12 @@ def variable_box_filter(
     *,
     border: Border = ...,
     cval: float = ...,
+    mask: Any = ...,
+    weights: Any = ...,
+    nan: NaN = ...,
+    nodata: float | None = ...,
+    min_count: float | None = ...,
+    fill: float | None = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: NumPyArray | None = ...,
@@ -186,6 +192,12 @@ def variable_box_filter(
     *,
     border: Border = ...,
     cval: float = ...,
+    mask: Any = ...,
+    weights: Any = ...,
+    nan: NaN = ...,
+    nodata: float | None = ...,
+    min_count: float | None = ...,
+    fill: float | None = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: ArrayT | None = ...,
@@ -197,6 +209,12 @@ def variable_box_filter(
     *,
     border: Border = "reflect",
     cval: float = 0,
+    mask: Any = None,
+    weights: Any = None,
+    nan: NaN = "propagate",
+    nodata: float | None = None,
+    min_count: float | None = None,
+    fill: float | None = None,
     dtype: DType | None = None,
     channel_axis: int | None = None,
     out: Any = None,
@@ -210,7 +228,8 @@ def variable_box_filter(
         image: As in `box_filter`. Of floating images, means carry an error that grows with the image's sum
             (``docs/concepts.md``).
         radius: (rows, cols), or with the image's batch before; of any integer dtype, 0 to 2^31 - 1.
-        border, cval, dtype, channel_axis, out, threads: As in `box_filter`.
+        border, cval, mask, weights, nan, nodata, min_count, fill, dtype, channel_axis, out, threads: As in `box_filter`;
+            mask, weights, nan, nodata, min_count and fill not with arrays on a GPU.
 
     Returns:
         An array of the image's shape and library.
@@ -225,8 +244,11 @@ def variable_box_filter(
     >>> import numpy as np, boxsum
     >>> boxsum.variable_box_filter(np.array([[0.0, 3.0, 9.0]]), np.array([[0, 1, 0]]), border="replicate")
     array([[0., 4., 9.]])
+    >>> boxsum.variable_box_filter(np.array([[0.0, 3.0, 9.0]]), np.array([[0, 1, 0]]), border="shrink", nodata=3)
+    array([[0. , 4.5, 9. ]])
     """
-    return _core.variable_box_filter(image, _radii(radius), border, cval, dtype, channel_axis, out, threads)
+    sampling = _sampling(mask, weights, nan, nodata, min_count, fill, None)
+    return _core.variable_box_filter(image, _radii(radius), border, cval, sampling, dtype, channel_axis, out, threads)
 
 
 _RADIUS_TYPES = ("uint8", "uint16", "uint32", "int32")
@@ -752,6 +774,12 @@ def guided_filter(
     guide: Any = ...,
     epsilon: float | None = ...,
     border: Border = ...,
+    mask: Any = ...,
+    weights: Any = ...,
+    nan: NaN = ...,
+    nodata: float | None = ...,
+    min_count: float | None = ...,
+    fill: float | None = ...,
     rounding: Rounding = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
@@ -767,6 +795,12 @@ def guided_filter(
     guide: Any = ...,
     epsilon: float | None = ...,
     border: Border = ...,
+    mask: Any = ...,
+    weights: Any = ...,
+    nan: NaN = ...,
+    nodata: float | None = ...,
+    min_count: float | None = ...,
+    fill: float | None = ...,
     rounding: Rounding = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
@@ -781,6 +815,12 @@ def guided_filter(
     guide: Any = None,
     epsilon: float | None = None,
     border: Border = "reflect",
+    mask: Any = None,
+    weights: Any = None,
+    nan: NaN = "propagate",
+    nodata: float | None = None,
+    min_count: float | None = None,
+    fill: float | None = None,
     rounding: Rounding = "half_up",
     dtype: DType | None = None,
     channel_axis: int | None = None,
@@ -803,6 +843,11 @@ def guided_filter(
             above 0. By default the square of a tenth of the guide's range: 650.25 for uint8, 42948362.25 for uint16,
             0.01 for floating guides and bool.
         border: As in `box_filter`, but not ``"constant"``.
+        mask, weights, nan, nodata, min_count: As in `box_filter`, of the image's pixels: fits are of what counts, and
+            there is none where too little does. With ``nan="omit"`` pixels whose guide is NaN do not count, either.
+            Not with arrays on a GPU.
+        fill: As in `box_filter`: where no window around a pixel has a fit, where its guide is left out for NaN and,
+            without a guide, where the pixel itself does not count. With one, such pixels are filled from their guide.
         rounding: Of results of integer type: ``"half_up"`` or ``"floor"``.
         dtype: The image's (of bool images float64), float32 or float64.
         channel_axis, out, threads: As in `sat`. ``out`` does not overlap the image or the guide.
@@ -823,8 +868,9 @@ def guided_filter(
     >>> boxsum.guided_filter(step, (1, 3), epsilon=0.01).round(2)
     array([[0.03, 0.05, 0.03, 0.11, 0.97, 0.92, 0.95, 0.93]])
     """
+    sampling = _sampling(mask, weights, nan, nodata, min_count, fill, None)
     return _core.guided_filter(
-        image, size, guide, epsilon, border, rounding, dtype, channel_axis, guide_channel_axis, out, threads
+        image, size, guide, epsilon, border, sampling, rounding, dtype, channel_axis, guide_channel_axis, out, threads
     )
 
 
@@ -838,6 +884,12 @@ def non_local_means(
     noise: float = ...,
     border: Border = ...,
     cval: float = ...,
+    mask: Any = ...,
+    weights: Any = ...,
+    nan: NaN = ...,
+    nodata: float | None = ...,
+    min_count: float | None = ...,
+    fill: float | None = ...,
     rounding: Rounding = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
@@ -854,6 +906,12 @@ def non_local_means(
     noise: float = ...,
     border: Border = ...,
     cval: float = ...,
+    mask: Any = ...,
+    weights: Any = ...,
+    nan: NaN = ...,
+    nodata: float | None = ...,
+    min_count: float | None = ...,
+    fill: float | None = ...,
     rounding: Rounding = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
@@ -869,6 +927,12 @@ def non_local_means(
     noise: float = 0.0,
     border: Border = "reflect",
     cval: float = 0.0,
+    mask: Any = None,
+    weights: Any = None,
+    nan: NaN = "propagate",
+    nodata: float | None = None,
+    min_count: float | None = None,
+    fill: float | None = None,
     rounding: Rounding = "half_up",
     dtype: DType | None = None,
     channel_axis: int | None = None,
@@ -890,6 +954,11 @@ def non_local_means(
             units. By default 10 of 255 parts of the range: 10 for uint8, 2570 for uint16, 10 / 255 for bool and floating images.
         noise: Standard deviation of the noise in the image, which no difference is blamed for; in the image's units.
         border, cval: As in `box_filter`.
+        mask, weights, nan, nodata: As in `box_filter`; the channels of a pixel count together. Patches are compared by
+            what counts in both. Some 10 times slower, and not with arrays on a GPU.
+        min_count: Patches that share fewer pixels that count (or a smaller sum of products of their weights) are not
+            compared.
+        fill: As in `box_filter`: where nothing that counts is near enough and alike.
         rounding: Of integers: ``"half_up"`` or ``"floor"``.
         dtype: The image's (of bool images float64), float32 or float64.
         channel_axis, out, threads: As in `sat`. ``out`` does not overlap the image.
@@ -910,6 +979,7 @@ def non_local_means(
     >>> boxsum.non_local_means(edge, (1, 7), patch=(1, 3))
     array([[11, 11, 11,  9, 90, 90, 89, 90]], dtype=uint8)
     """
+    sampling = _sampling(mask, weights, nan, nodata, min_count, fill, None)
     return _core.non_local_means(
-        image, size, patch, strength, noise, border, cval, rounding, dtype, channel_axis, out, threads
+        image, size, patch, strength, noise, border, cval, sampling, rounding, dtype, channel_axis, out, threads
     )

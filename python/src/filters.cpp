@@ -75,7 +75,8 @@ struct sampling_argument : samples_argument {
         }
     }
 
-    void add_to(filter_inputs& inputs) const {
+    template <typename Inputs>
+    void add_to(Inputs& inputs) const {
         if (mask) inputs.mask = mask->view;
         if (weights) inputs.weights = weights->view;
     }
@@ -205,18 +206,17 @@ nb::object py_box_filter(nb::handle image, nb::handle size, nb::handle stat, nb:
 }
 
 nb::object py_variable_box_filter(nb::handle image, nb::handle radius, nb::handle border, nb::handle cval,
-                                  nb::handle dtype, nb::handle channel_axis, nb::handle out, nb::handle threads) {
-    const filter_arguments given(image, nb::none(), border, cval, nb::int_(0), nb::none(), channel_axis, threads);
+                                  nb::handle sampling, nb::handle dtype, nb::handle channel_axis, nb::handle out,
+                                  nb::handle threads) {
+    const filter_arguments given(image, nb::none(), border, cval, nb::int_(0), sampling, channel_axis, threads);
     const companion_argument radii(radius, "radius", given.in);
     const result_argument result(out, "out", given.in, given.shape(given.mean_type(dtype)));
+    variable_inputs inputs{given.in.view, radii.view};
+    given.sampling.add_to(inputs);
     compute(
-        given.in,
-        [&] {
-            variable_box_filter({given.in.view, radii.view}, {result.view}, given.options);
-        },
+        given.in, [&] { variable_box_filter(inputs, {result.view}, given.options); },
         [&](cuda::workspace& workspace, cuda::stream_ref stream) {
-            cuda::variable_box_filter_async({given.in.view, radii.view}, {result.view}, workspace, stream,
-                                            given.options);
+            cuda::variable_box_filter_async(inputs, {result.view}, workspace, stream, given.options);
         });
     return result.finish(given.in);
 }
@@ -355,11 +355,11 @@ void require_few_channels(const image_argument& in) {
 }
 
 nb::object py_guided_filter(nb::handle image, nb::handle size, nb::handle guide, nb::handle epsilon, nb::handle border,
-                            nb::handle rounding, nb::handle dtype, nb::handle channel_axis,
+                            nb::handle sampling, nb::handle rounding, nb::handle dtype, nb::handle channel_axis,
                             nb::handle guide_channel_axis, nb::handle out, nb::handle threads) {
     // Rows of both are rows.
     constexpr role_rules in_order{.may_swap = false};
-    filter_arguments given(image, size, border, nb::int_(0), nb::int_(0), nb::none(), channel_axis, threads, in_order);
+    filter_arguments given(image, size, border, nb::int_(0), nb::int_(0), sampling, channel_axis, threads, in_order);
     given.options.rounding = rounding_argument(rounding);
     std::optional<image_argument> by;
     if (!guide.is_none()) {
@@ -373,7 +373,8 @@ nb::object py_guided_filter(nb::handle image, nb::handle size, nb::handle guide,
         by->read_as(by->array.type == element::boolean ? element::u8 : by->array.type);
     }
     const result_argument result(out, "out", given.in, given.shape(given.mean_type(dtype)));
-    const guided_inputs inputs{given.in.view, by ? by->view : const_any_view{}};
+    guided_inputs inputs{given.in.view, by ? by->view : const_any_view{}};
+    given.sampling.add_to(inputs);
     guided_rule rule{optional_real(epsilon, "epsilon")};
     const element guiding = by ? by->array.type : given.in.array.type;
     if (guiding == element::boolean && !rule.epsilon) rule.epsilon = 0.01;  // of values from 0 to 1
@@ -388,10 +389,11 @@ nb::object py_guided_filter(nb::handle image, nb::handle size, nb::handle guide,
 }
 
 nb::object py_non_local_means(nb::handle image, nb::handle size, nb::handle patch, nb::handle strength,
-                              nb::handle noise, nb::handle border, nb::handle cval, nb::handle rounding,
-                              nb::handle dtype, nb::handle channel_axis, nb::handle out, nb::handle threads) {
+                              nb::handle noise, nb::handle border, nb::handle cval, nb::handle sampling,
+                              nb::handle rounding, nb::handle dtype, nb::handle channel_axis, nb::handle out,
+                              nb::handle threads) {
     // Channels have one weight, wherever they lie.
-    filter_arguments given(image, size, border, cval, nb::int_(0), nb::none(), channel_axis, threads,
+    filter_arguments given(image, size, border, cval, nb::int_(0), sampling, channel_axis, threads,
                            {.interleave = true});
     require_few_channels(given.in);
     given.options.rounding = rounding_argument(rounding);
@@ -403,10 +405,12 @@ nb::object py_non_local_means(nb::handle image, nb::handle size, nb::handle patc
                         .strength = optional_real(strength, "strength"),
                         .noise = real_argument(noise, "noise")};
     if (given.in.array.type == element::boolean && !rule.strength) rule.strength = 10. / 255;
+    non_local_inputs inputs{given.in.view};
+    given.sampling.add_to(inputs);
     compute(
-        given.in, [&] { non_local_means({given.in.view}, {result.view}, rule, given.options); },
+        given.in, [&] { non_local_means(inputs, {result.view}, rule, given.options); },
         [&](cuda::workspace& workspace, cuda::stream_ref stream) {
-            cuda::non_local_means_async({given.in.view}, {result.view}, workspace, stream, rule, given.options);
+            cuda::non_local_means_async(inputs, {result.view}, workspace, stream, rule, given.options);
         });
     return result.finish(given.in);
 }

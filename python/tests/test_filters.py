@@ -661,3 +661,66 @@ def test_guided_filters_round_as_they_are_told():
     np.testing.assert_array_equal(boxsum.guided_filter(image, 5, rounding="floor"), np.floor(exact))
     with pytest.raises(boxsum.InvalidArgument, match="rounding: is 'up', must be one of 'half_up', 'floor'"):
         boxsum.guided_filter(image, 5, rounding="up")
+
+
+def _counting_box(image: np.ndarray, weights: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """Weighted means of cut-off windows, by their words; NaN where nothing counts."""
+    rows, cols = image.shape
+    result = np.full(image.shape, np.nan)
+    for r in range(rows):
+        for c in range(cols):
+            k = int(radius[r, c])
+            window = slice(max(r - k, 0), r + k + 1), slice(max(c - k, 0), c + k + 1)
+            if weights[window].sum() > 0:
+                result[r, c] = (weights[window] * image[window]).sum() / weights[window].sum()
+    return result
+
+
+def test_radii_of_pixels_that_count() -> None:
+    rng = np.random.default_rng(3)
+    image = rng.integers(0, 256, (9, 11)).astype(np.float64)
+    radius = rng.integers(0, 4, image.shape)
+    mask = rng.integers(0, 2, image.shape).astype(bool)
+    weights = (rng.integers(0, 5, image.shape) / 4).astype(np.float32)
+    image[~mask] = 1e30
+    seen = np.where(mask, image, 0)
+    got = boxsum.variable_box_filter(image, radius, border="shrink", mask=mask)
+    np.testing.assert_allclose(got, _counting_box(seen, mask.astype(float), radius), rtol=1e-12)
+    got = boxsum.variable_box_filter(image, radius, border="shrink", mask=mask, weights=weights, fill=-1)
+    wanted = _counting_box(seen, mask * weights.astype(float), radius)
+    np.testing.assert_allclose(got, np.nan_to_num(wanted, nan=-1), rtol=1e-12)
+    bytes_ = seen.astype(np.uint8)
+    assert boxsum.variable_box_filter(bytes_, radius * 0, nodata=int(bytes_[0, 0]), fill=7)[0, 0] == 7
+    with pytest.raises(ValueError, match="mask: its shape is"):
+        boxsum.variable_box_filter(image, radius, mask=mask[1:])
+    with pytest.raises(ValueError, match="min_count: is 0, must be at least 1"):
+        boxsum.variable_box_filter(image, radius, min_count=0)
+
+
+def test_guided_filter_of_pixels_that_count() -> None:
+    rng = np.random.default_rng(4)
+    guide = rng.random((12, 14))
+    image = 3 * guide + 1  # a linear function of the guide everywhere, so gaps are filled exactly
+    mask = rng.random(image.shape) < 0.7
+    spoilt = np.where(mask, image, np.nan)
+    by_mask = boxsum.guided_filter(spoilt, 5, guide=guide, epsilon=1e-12, mask=mask)
+    np.testing.assert_allclose(by_mask, image, rtol=1e-6)
+    by_nan = boxsum.guided_filter(spoilt, 5, guide=guide, epsilon=1e-12, nan="omit")
+    np.testing.assert_allclose(by_nan, image, rtol=1e-6)
+    itself = boxsum.guided_filter(spoilt, 5, nan="omit", fill=-9)
+    assert (itself[~mask] == -9).all() and (itself[mask] > 0).all()
+    with pytest.raises(TypeError, match="weights: their dtype is float64"):
+        boxsum.guided_filter(image, 5, weights=guide)
+
+
+def test_non_local_means_of_pixels_that_count() -> None:
+    rng = np.random.default_rng(5)
+    image = np.where(np.arange(16) < 8, 20.0, 90.0) + np.zeros((10, 1))
+    mask = rng.random(image.shape) < 0.8
+    spoilt = np.where(mask, image, np.nan)
+    got = boxsum.non_local_means(spoilt, 7, patch=3, strength=5, nan="omit")
+    np.testing.assert_allclose(got[mask], image[mask], rtol=1e-12)
+    assert np.isfinite(got).all()
+    assert (boxsum.non_local_means(spoilt, 7, patch=3, strength=5, nan="omit", min_count=10, fill=-1) == -1).all()
+    with pytest.raises(ValueError, match="fill: is 300"):
+        boxsum.non_local_means(image.astype(np.uint8), 7, fill=300)

@@ -122,17 +122,22 @@ void variable_box_filter(const variable_inputs& inputs, const filter_outputs& ou
                          const filter_options& options) try {
     check_read("image", inputs.image);
     check_read("radius", inputs.radius);
+    if (inputs.mask.shape.rows != 0) check_read("mask", inputs.mask);
+    if (inputs.weights.shape.rows != 0) check_read("weights", inputs.weights);
     const filters::part given = filters::part_of(inputs);
     filters::check_radius_map(inputs.radius.shape, given, inputs.largest_radius);
     const packed_input radius(inputs.radius, is_plain);
     const std::int64_t found = filters::check_radii(radius.view(), inputs.largest_radius);
     const filters::window_job job = filters::variable_job(given, inputs.radius.shape, shapes_of(outputs),
                                                           inputs.largest_radius.value_or(found), options);
-    filters::check_results({{"image", inputs.image}, {"radius", inputs.radius}},
-                           {{"result", outputs.result}, {"count", outputs.count}});
-    const packed_input image(inputs.image, is_plain);
+    filters::check_results(
+        {{"image", inputs.image}, {"radius", inputs.radius}, {"mask", inputs.mask}, {"weights", inputs.weights}},
+        {{"result", outputs.result}, {"count", outputs.count}});
+    const packed_input image(inputs.image, is_plain), mask(inputs.mask, is_plain), weights(inputs.weights, is_plain);
     const packed_outputs out(outputs);
-    filters::variable_box_filter(job, image.view(), radius.view(), out.outputs);
+    filters::variable_box_filter(
+        job, {.image = image.view(), .radius = radius.view(), .mask = mask.view(), .weights = weights.view()},
+        out.outputs);
     out.unpack();
 } catch (...) {
     rethrow_as_ours();

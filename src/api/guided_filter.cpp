@@ -6,13 +6,16 @@
 #include "cpu/filters/guided_kernels.hpp"
 #include "cpu/filters/rounded_row.hpp"
 #include "filters/guided_job.hpp"
+#include "filters/sample_row.hpp"
 
 #include <boxsum/guided_filter.hpp>
 #include <boxsum/memory.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -72,12 +75,29 @@ const_any_view plane_of(const_any_view view, std::int64_t plane) {
     return view;
 }
 
-/// One plane of the image and its guide's, some rows at a time.
+any_view plane_of(const any_view& view, std::int64_t plane) {
+    const const_any_view one = plane_of(const_any_view(view), plane);
+    return {const_cast<void*>(one.data), one.shape};
+}
+
+/// One plane of all that a call is given; what is not given has null data.
+struct plane_views {
+    const_any_view image, guide, mask, weights;
+    any_view result, count;
+};
+
+/// One plane, some rows at a time.
 class guided_rows {
   public:
-    guided_rows(const filters::guided_job& job, const const_any_view& image, const const_any_view& guide,
-                const any_view& result, arena& memory)
-        : job_(job), image_(image), guide_(guide), result_(result), memory_(memory) {}
+    guided_rows(const filters::guided_call& call, const plane_views& views, arena& memory)
+        : call_(call),
+          job_(call.job),
+          image_(views.image),
+          guide_(views.guide),
+          result_(views.result),
+          count_(views.count),
+          samples_{views.image, views.mask, views.weights, call.samples.nan, call.samples.nodata},
+          memory_(memory) {}
 
     void compute(row_range rows) const {
         memory_.release(0);
@@ -128,8 +148,74 @@ class guided_rows {
         return {{memory_.take(checked_span_bytes("image", shape)), shape}, rows.first};
     }
 
-    filter_inputs part(const planes& from, const const_any_view& view, row_range results) const {
-        return {.image = view, .at = {from.first, 0}, .whole = {image_.shape.rows, cols()}, .results = results};
+    /// With samples_of() those rows, of which some planes may count none.
+    filter_inputs part(const planes& from, const const_any_view& view, row_range results, const planes& samples) const {
+        filter_inputs in{
+            .image = view, .at = {from.first, 0}, .whole = {image_.shape.rows, cols()}, .results = results};
+        if (samples.view.data != nullptr) (samples.view.shape.type == dtype::u8 ? in.mask : in.weights) = samples.view;
+        return in;
+    }
+
+    /// A mask, or weights where they are given, that is 0 where a pixel of the channel does not count; nothing where
+    /// all count.
+    planes samples_of(std::int64_t channel, row_range rows) const {
+        if (!call_.sampled) return {};
+        const bool weighted = call_.samples.weighted;
+        const planes to = allocate(weighted ? dtype::f32 : dtype::u8, 1, rows);
+        const std::int64_t channels = image_.shape.channels, n = cols() * channels;
+        visit_type(pixel_types{}, image_.shape.type, [&]<typename T>() {
+            for_each_row(rows, [&](std::int64_t r) {
+                const filters::sample_row<T> row(samples_, r, 0);
+                const filters::work_buffer<u8> counts(n);
+                const filters::work_buffer<f64> weights(weighted ? n : 0);
+                row.find(counts.data());
+                if (weighted) row.weigh(nullptr, nullptr, weights.data(), counts.data());
+                for (std::int64_t c = 0; c < cols(); ++c) {
+                    const std::int64_t i = c * channels + channel;
+                    const bool counted = counts[i] != 0 && !lacks_guide(r, c);
+                    if (weighted)
+                        to.row<f32>(r)[c] = counted ? static_cast<f32>(weights[i]) : 0;
+                    else
+                        to.row<u8>(r)[c] = counted ? 1 : 0;
+                }
+            });
+        });
+        return to;
+    }
+
+    /// Whether NaN in the guide takes a pixel out.
+    bool lacks_guide(std::int64_t r, std::int64_t c) const {
+        if (guide_.data == nullptr || !is_floating(guide_.shape.type) || call_.samples.nan != nan_mode::omit)
+            return false;
+        const auto any_nan = [&]<typename T>() {
+            const image_view<const T> guide(static_cast<const T*>(guide_.data), guide_.shape);
+            for (std::int64_t k = 0; k < guide.channels(); ++k)
+                if (std::isnan(guide(r, c, k))) return true;
+            return false;
+        };
+        return guide_.shape.type == dtype::f32 ? any_nan.template operator()<f32>()
+                                               : any_nan.template operator()<f64>();
+    }
+
+    /// 1 where the window of a fit has so much that counts that there is one, else 0; nothing where all count. Writes
+    /// what counts around the pixels of `rows`, if that is wanted.
+    planes existing(const planes& image, const planes& samples, std::int64_t channel, row_range rows,
+                    row_range fitted) const {
+        if (!call_.sampled && count_.data == nullptr) return {};
+        const planes counts = allocate(dtype::f64, 1, fitted), exists = allocate(dtype::u8, 1, fitted);
+        local_statistics(part(image, image.view, fitted, samples), {.count = counts.to(0, 1)}, windows(job_.fits));
+        const filters::window_job& s = call_.samples;
+        const f64 least = s.weighted ? s.min_weight : static_cast<f64>(s.min_count);
+        for_each_row(fitted, [&](std::int64_t r) {
+            const f64* const count = counts.row<const f64>(r);
+            for (std::int64_t c = 0; c < cols(); ++c) exists.row<u8>(r)[c] = count[c] > 0 && count[c] >= least ? 1 : 0;
+            if (count_.data == nullptr || r < rows.first || r >= rows.end) return;
+            visit_type(type_list<u32, f32, f64>{}, count_.shape.type, [&]<typename T>() {
+                T* const to = image_view<T>(static_cast<T*>(count_.data), count_.shape).row(r) + channel;
+                for (std::int64_t c = 0; c < cols(); ++c) to[c * count_.shape.channels] = static_cast<T>(count[c]);
+            });
+        });
+        return call_.sampled ? exists : planes{};
     }
 
     /// Channels first .. first + count - 1 of those rows of an image, as planes: its own memory where that is one.
@@ -154,24 +240,44 @@ class guided_rows {
         return copy;
     }
 
-    /// Means of a and b, which are planes of `fits`.
-    planes averaged(const planes& fits, row_range rows) const {
-        const planes means = allocate(dtype::f64, fits.view.shape.planes, rows);
-        box_filter(part(fits, fits.view, rows), {means.to(0, fits.view.shape.planes)}, windows(job_.means));
-        return means;
+    /// Means of a and b, which are planes of `fits`, and of how many: null where all fits exist.
+    struct mean_fits {
+        planes means, numbers;
+    };
+    mean_fits averaged(const planes& fits, const planes& exists, row_range rows) const {
+        const std::int64_t count = fits.view.shape.planes;
+        const bool some = exists.view.data != nullptr;
+        const mean_fits to{allocate(dtype::f64, count, rows), some ? allocate(dtype::f32, count, rows) : planes{}};
+        filter_outputs outputs{to.means.to(0, count)};
+        if (some) outputs.count = to.numbers.to(0, count);
+        box_filter(part(fits, fits.view, rows, exists), outputs, windows(job_.means));
+        return to;
     }
 
     /// mean(a) . guides + mean(b), the last plane, as channel `channel` of the result.
-    void evaluate(const planes& means, const planes& guides, std::int64_t channel, row_range rows) const {
+    void evaluate(const mean_fits& fits, const planes& guides, const planes& samples, std::int64_t channel,
+                  row_range rows) const {
         const std::int64_t g = guides.view.shape.planes;
         visit_type(pixel_types{}, guides.view.shape.type, [&]<typename T>() {
             const auto add = std::get<filters::guide_kernels<T>>(kernels_.guide).add_product;
             for_each_row(rows, [&, n = cols()](std::int64_t r) {
-                f64* const q = means.row<f64>(r, g);
-                for (std::int64_t i = 0; i < g; ++i) add(q, means.row<f64>(r, i), guides.row<const T>(r, i), n);
+                f64* const q = fits.means.row<f64>(r, g);
+                for (std::int64_t i = 0; i < g; ++i) add(q, fits.means.row<f64>(r, i), guides.row<const T>(r, i), n);
+                if (call_.sampled) fill(q, fits.numbers.row<const f32>(r, g), samples, r);
                 store(r, channel, q);
             });
         });
+    }
+
+    /// Where no fit exists, or nothing to apply it to.
+    void fill(f64* q, const f32* numbers, const planes& samples, std::int64_t r) const {
+        const f64 other = call_.samples.fill.value_or(std::numeric_limits<f64>::quiet_NaN());
+        const auto lacks = [&](std::int64_t c) {
+            if (guide_.data != nullptr) return lacks_guide(r, c);
+            return call_.samples.weighted ? samples.row<const f32>(r)[c] == 0 : samples.row<const u8>(r)[c] == 0;
+        };
+        for (std::int64_t c = 0; c < cols(); ++c)
+            if (numbers[c] == 0 || lacks(c)) q[c] = other;
     }
 
     void store(std::int64_t r, std::int64_t channel, const f64* x) const {
@@ -182,14 +288,16 @@ class guided_rows {
     }
 
     void guide_itself(std::int64_t channel, row_range rows, row_range fitted) const {
-        const planes image = channels_of(image_, channel, 1, within(fitted, job_.fits.above, job_.fits.below));
+        const row_range read = within(fitted, job_.fits.above, job_.fits.below);
+        const planes image = channels_of(image_, channel, 1, read), samples = samples_of(channel, read);
         const planes fits = allocate(dtype::f64, 2, fitted);
-        local_statistics(part(image, image.view, fitted), {.mean = fits.to(1, 1), .variance = fits.to(0, 1)},
+        local_statistics(part(image, image.view, fitted, samples), {.mean = fits.to(1, 1), .variance = fits.to(0, 1)},
                          windows(job_.fits));
+        const planes exists = existing(image, samples, channel, rows, fitted);
         for_each_row(fitted, [&, n = cols()](std::int64_t r) {
             kernels_.fit_itself(fits.row<f64>(r, 0), fits.row<f64>(r, 1), job_.epsilon, n);
         });
-        evaluate(averaged(fits, rows), image, channel, rows);
+        evaluate(averaged(fits, exists, rows), image, samples, channel, rows);
     }
 
     /// A plane, by number, of a set of them.
@@ -213,7 +321,7 @@ class guided_rows {
     }
 
     /// Variances of sums of two planes each; one plane for none.
-    planes variances_of_sums(const pair_list& pairs, row_range fitted) const {
+    planes variances_of_sums(const pair_list& pairs, row_range fitted, const planes& samples) const {
         const auto count = static_cast<std::int64_t>(pairs.size());
         const planes variances = allocate(dtype::f64, std::max<std::int64_t>(count, 1), fitted);
         if (count == 0) return variances;
@@ -227,15 +335,16 @@ class guided_rows {
             visit_type(pixel_types{}, x, [&]<typename X>() {
                 visit_type(pixel_types{}, y, [&]<typename Y>() { sum<f64, X, Y>(sums, pairs, read); });
             });
-        local_statistics(part(sums, sums.view, fitted), {.variance = variances.to(0, count)}, windows(job_.fits));
+        local_statistics(part(sums, sums.view, fitted, samples), {.variance = variances.to(0, count)},
+                         windows(job_.fits));
         return variances;
     }
 
     /// Means and variances, in this order, of all planes.
-    planes moments_of(const planes& from, row_range fitted) const {
+    planes moments_of(const planes& from, row_range fitted, const planes& samples) const {
         const std::int64_t count = from.view.shape.planes;
         const planes moments = allocate(dtype::f64, 2 * count, fitted);
-        local_statistics(part(from, from.view, fitted),
+        local_statistics(part(from, from.view, fitted, samples),
                          {.mean = moments.to(0, count), .variance = moments.to(count, count)}, windows(job_.fits));
         return moments;
     }
@@ -244,18 +353,26 @@ class guided_rows {
     void guide(row_range rows, row_range fitted) const {
         constexpr auto g = static_cast<std::int64_t>(guides);
         const row_range read = within(fitted, job_.fits.above, job_.fits.below);
-        const planes guide = channels_of(guide_, 0, g, read), guide_moments = moments_of(guide, fitted);
-        pair_list pairs;
-        for (std::int64_t i = 1; i < g; ++i)
-            for (std::int64_t j = 0; j < i; ++j) pairs.push_back({{guide, i}, {guide, j}});
-        const planes between = variances_of_sums(pairs, fitted);
+        const planes guide = channels_of(guide_, 0, g, read);
+        planes guide_moments, between;
+        const auto measure_guide = [&](const planes& samples) {
+            guide_moments = moments_of(guide, fitted, samples);
+            pair_list pairs;
+            for (std::int64_t i = 1; i < g; ++i)
+                for (std::int64_t j = 0; j < i; ++j) pairs.push_back({{guide, i}, {guide, j}});
+            between = variances_of_sums(pairs, fitted, samples);
+        };
+        if (!call_.sampled) measure_guide({});
         const std::size_t mark = memory_.mark();
         for (std::int64_t k = 0; k < image_.shape.channels; ++k) {
             memory_.release(mark);
-            const planes image = channels_of(image_, k, 1, read), image_moments = moments_of(image, fitted);
-            pairs.clear();
+            const planes samples = samples_of(k, read);
+            if (call_.sampled) measure_guide(samples);
+            const planes image = channels_of(image_, k, 1, read), image_moments = moments_of(image, fitted, samples);
+            pair_list pairs;
             for (std::int64_t i = 0; i < g; ++i) pairs.push_back({{guide, i}, {image, 0}});
-            const planes with_image = variances_of_sums(pairs, fitted), fits = allocate(dtype::f64, g + 1, fitted);
+            const planes with_image = variances_of_sums(pairs, fitted, samples),
+                         exists = existing(image, samples, k, rows, fitted), fits = allocate(dtype::f64, g + 1, fitted);
             for_each_row(fitted, [&](std::int64_t r) {
                 filters::fit_rows row{};
                 for (std::size_t i = 0; i < guides; ++i) {
@@ -272,13 +389,15 @@ class guided_rows {
                 row.to[guides] = fits.row<f64>(r, g);
                 kernels_.fit[guides - 1](row, job_.epsilon, cols());
             });
-            evaluate(averaged(fits, rows), guide, k, rows);
+            evaluate(averaged(fits, exists, rows), guide, samples, k, rows);
         }
     }
 
+    const filters::guided_call& call_;
     const filters::guided_job& job_;
     const const_any_view &image_, &guide_;
-    const any_view& result_;
+    const any_view &result_, &count_;
+    filters::sampled_image samples_;
     arena& memory_;
     const filters::guided_kernels& kernels_ = filters::guided_of_this_machine();
 };
@@ -287,20 +406,25 @@ class guided_rows {
 
 void guided_filter(const guided_inputs& inputs, const filter_outputs& outputs, const guided_rule& rule,
                    const filter_options& options) try {
-    const filters::guided_job job = filters::make_guided_job(inputs, outputs, rule, options);
-    const packed_input image(inputs.image, is_plain), guide(inputs.guide, is_plain);
-    const packed_output result(outputs.result, is_plain);
+    const filters::guided_call call = filters::make_guided_call(inputs, outputs, rule, options);
+    const packed_input image(inputs.image, is_plain), guide(inputs.guide, is_plain), mask(inputs.mask, is_plain),
+        weights(inputs.weights, is_plain);
+    const packed_output result(outputs.result, is_plain), count(outputs.count, is_plain);
     const view_shape& s = image.view().shape;
+    const std::int64_t strip = call.job.strip;
+    const auto given_plane = [](const auto& packed, std::int64_t plane) {
+        return packed.view().data == nullptr ? decltype(plane_of(packed.view(), plane)){}
+                                             : plane_of(packed.view(), plane);
+    };
     arena memory;
     for (std::int64_t plane = 0; plane < s.planes; ++plane) {
-        const const_any_view p = plane_of(image.view(), plane);
-        const const_any_view g = guide.view().data == nullptr ? const_any_view{} : plane_of(guide.view(), plane);
-        const const_any_view to = plane_of(result.view(), plane);
-        const any_view out{const_cast<void*>(to.data), to.shape};
-        const guided_rows rows(job, p, g, out, memory);
-        for (std::int64_t r = 0; r < s.rows; r += job.strip) rows.compute({r, std::min(r + job.strip, s.rows)});
+        const plane_views views{given_plane(image, plane),   given_plane(guide, plane),  given_plane(mask, plane),
+                                given_plane(weights, plane), given_plane(result, plane), given_plane(count, plane)};
+        const guided_rows rows(call, views, memory);
+        for (std::int64_t r = 0; r < s.rows; r += strip) rows.compute({r, std::min(r + strip, s.rows)});
     }
     result.unpack();
+    count.unpack();
 } catch (...) {
     rethrow_as_ours();
 }

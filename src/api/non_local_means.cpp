@@ -5,7 +5,8 @@
 #include "cpu/filters/bands.hpp"
 #include "cpu/filters/patch_kernels.hpp"
 #include "cpu/filters/rounded_row.hpp"
-#include "filters/non_local_job.hpp"
+#include "cpu/filters/sampled_patches.hpp"
+#include "filters/non_local_call.hpp"
 #include "filters/window_axis.hpp"
 
 #include <boxsum/non_local_means.hpp>
@@ -402,9 +403,19 @@ class tile_means {
 
 void non_local_means(const non_local_inputs& inputs, const filter_outputs& outputs, const non_local_rule& rule,
                      const filter_options& options) try {
-    const filters::non_local_job job = filters::make_non_local_job(inputs, outputs, rule, options);
+    const filters::non_local_call call = filters::make_non_local_call(inputs, outputs, rule, options);
+    const filters::non_local_job& job = call.job;
     const packed_input image(inputs.image, is_plain);
     const packed_output result(outputs.result, is_plain);
+    if (call.sampled) {
+        const packed_input mask(inputs.mask, is_plain), weights(inputs.weights, is_plain);
+        const packed_output count(outputs.count, is_plain);
+        filters::sampled_non_local_means(call, {image.view(), mask.view(), weights.view()},
+                                         {result.view(), count.view()});
+        result.unpack();
+        count.unpack();
+        return;
+    }
     const view_shape& s = image.view().shape;
     const auto pixels_of = [](const window& w) { return (w.above + w.below + 1) * (w.left + w.right + 1); };
     const int threads =

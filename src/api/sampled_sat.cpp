@@ -5,7 +5,7 @@
 #include "core/table_types.hpp"
 #include "core/validate.hpp"
 #include "cpu/filters/bands.hpp"
-#include "filters/sampling.hpp"
+#include "filters/sample_row.hpp"
 
 #include <boxsum/error.hpp>
 #include <boxsum/table.hpp>
@@ -105,86 +105,6 @@ namespace {
 
 // ---- what is summed -------------------------------------------------------------------------------------------------
 
-template <typename T>
-T number_of(T pixel) {
-    return pixel;
-}
-float number_of(float16 pixel) {
-    return to_float(pixel);
-}
-
-/// One row of a plane: its pixels, and what a mask and weights say of them.
-template <typename T>
-class sampled_row {
-  public:
-    sampled_row(const sat_inputs& inputs, const view_shape& s, std::int64_t row, std::int64_t plane)
-        : inputs_(inputs),
-          n_(s.cols * s.channels),
-          channels_(s.channels),
-          pixels_(at<T>(inputs.image, row, plane)),
-          mask_(at<std::uint8_t>(inputs.mask, row, plane)),
-          weights_(at<float>(inputs.weights, row, plane)) {
-        if (inputs.nodata) nodata_ = filters::as_pixel(*inputs.nodata, inputs.image.shape.type);
-    }
-
-    /// 1 or 0 for each element.
-    void find(std::uint8_t* counts) const {
-        if (nodata_ || inputs_.nan == nan_mode::omit)
-            for (std::int64_t i = 0; i < n_; ++i)
-                counts[i] = filters::is_nodata(number_of(pixels_[i]), inputs_.nan, nodata_) ? 0 : 1;
-        else
-            std::fill_n(counts, n_, std::uint8_t{1});
-        if (mask_ != nullptr)
-            with(inputs_.mask, mask_, [&](std::int64_t i, std::uint8_t m) {
-                counts[i] = static_cast<std::uint8_t>(counts[i] & (m != 0 ? 1 : 0));
-            });
-        if (weights_ != nullptr)
-            with(inputs_.weights, weights_, [&](std::int64_t i, float w) {
-                counts[i] = static_cast<std::uint8_t>(counts[i] & (filters::is_weight(w) ? 1 : 0));
-            });
-    }
-
-    void keep(T* to, const std::uint8_t* counts) const {
-        for (std::int64_t i = 0; i < n_; ++i) to[i] = counts[i] != 0 ? pixels_[i] : T{};
-    }
-
-    /// Weights, and pixels and their squares times weights; those that are not wanted are null.
-    void weigh(double* sums, double* squares, double* weights, const std::uint8_t* counts) const {
-        with(inputs_.weights, weights_, [&](std::int64_t i, float given) {
-            const bool kept = counts[i] != 0;
-            const auto w = static_cast<double>(given), x = static_cast<double>(number_of(pixels_[i]));
-            sums[i] = kept ? w * x : 0;
-            if (squares != nullptr) squares[i] = kept ? w * x * x : 0;
-            if (weights != nullptr) weights[i] = kept ? w : 0;
-        });
-    }
-
-  private:
-    template <typename E>
-    static const E* at(const const_any_view& view, std::int64_t row, std::int64_t plane) {
-        if (view.data == nullptr) return nullptr;
-        const std::int64_t from = (view.shape.planes == 1 ? 0 : plane) * view.shape.plane_stride;
-        return reinterpret_cast<const E*>(static_cast<const std::byte*>(view.data) + from +
-                                          row * view.shape.row_stride);
-    }
-
-    /// f(i, value) for the value that goes with each element: one of its own, or its pixel's.
-    template <typename E, typename F>
-    void with(const const_any_view& view, const E* values, F&& f) const {
-        if (view.shape.channels == channels_)
-            for (std::int64_t i = 0; i < n_; ++i) f(i, values[i]);
-        else
-            for (std::int64_t i = 0; i < n_; ++i) f(i, values[i / channels_]);
-    }
-
-    const sat_inputs& inputs_;
-    std::int64_t n_, channels_;
-    const T* pixels_;
-    const std::uint8_t* mask_;
-    const float* weights_;
-    std::optional<double> nodata_ = {};
-};
-
 /// A table that is left to make, checked and with its algorithm: nothing of it fails any more but memory.
 class table_call {
   public:
@@ -241,15 +161,13 @@ void sampled_sat(const sat_inputs& inputs, const sat_outputs& outputs, const sat
 
     const packed_input image(inputs.image, has_packed_pixels), mask(inputs.mask, has_packed_pixels),
         weights(inputs.weights, has_packed_pixels);
-    sat_inputs packed = inputs;
-    packed.image = image.view();
-    packed.mask = mask.view();
-    packed.weights = weights.view();
+    filters::sampled_image packed{image.view(), mask.view(), weights.view(), inputs.nan};
+    if (inputs.nodata) packed.nodata = filters::as_pixel(*inputs.nodata, s.type);
     const int threads = filters::used_threads(options.threads, s.planes * s.rows * s.cols * s.channels);
     visit_dtype(s.type, [&]<typename T>() {
         filters::for_each_band(s.planes, s.rows, threads, [&](const filters::band& b, int) {
             for (std::int64_t row = b.first; row < b.end; ++row) {
-                const sampled_row<T> from(packed, s, row, b.plane);
+                const filters::sample_row<T> from(packed, row, b.plane);
                 auto* const counts = row_of<std::uint8_t>(counts_of, row, b.plane);
                 from.find(counts);
                 if (weighted)

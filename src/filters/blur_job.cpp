@@ -2,6 +2,7 @@
 
 #include "core/blur_terms.hpp"
 #include "core/view_checks.hpp"
+#include "filters/filter_jobs.hpp"
 
 #include <boxsum/error.hpp>
 
@@ -67,6 +68,7 @@ void check_blur(const variable_inputs& inputs, const filter_outputs& outputs, co
     require_same("result", "planes", result.planes, image.planes);
     if (outputs.count.data != nullptr || outputs.count.shape.rows != 0)
         throw unsupported("count: a blur of weighted pixels counts none");
+    refuse_samples(inputs.mask, inputs.weights, "a blur of weighted pixels");
     if (inputs.at != origin{} || (inputs.whole != extent{} && inputs.whole != extent{image.rows, image.cols}))
         throw unsupported("at and whole: the image must be the whole");
     if (options.order < 1 || options.order > highest_blur_order)

@@ -224,17 +224,19 @@ void check_positive(std::string_view argument, double value) {
         throw invalid_argument(std::string(argument) + ": is " + text_of(value) + ", must be finite and above 0");
 }
 
+std::optional<view_shape> shape_if_given(const const_any_view& v) {
+    return v.shape.rows != 0 ? std::optional(v.shape) : std::nullopt;
+}
+
 }  // namespace
 
 part part_of(const filter_inputs& inputs) {
-    const auto given = [](const const_any_view& v) {
-        return v.shape.rows != 0 ? std::optional(v.shape) : std::nullopt;
-    };
-    return {inputs.image.shape, inputs.at, inputs.whole, given(inputs.mask), given(inputs.weights), inputs.results};
+    return {inputs.image.shape, inputs.at, inputs.whole, shape_if_given(inputs.mask), shape_if_given(inputs.weights),
+            inputs.results};
 }
 
 part part_of(const variable_inputs& inputs) {
-    return {inputs.image.shape, inputs.at, inputs.whole};
+    return {inputs.image.shape, inputs.at, inputs.whole, shape_if_given(inputs.mask), shape_if_given(inputs.weights)};
 }
 
 window_job windows_of(const part& given, const filter_options& options) {
@@ -272,6 +274,12 @@ void refuse_sampling(const filter_options& options, std::string_view filter) {
                                           {"min_weight", options.min_weight != plain.min_weight},
                                           {"fill", options.fill.has_value()}})
         if (given) throw unsupported(std::string(argument) + ": every pixel counts in " + std::string(filter));
+}
+
+void refuse_samples(const const_any_view& mask, const const_any_view& weights, std::string_view filter) {
+    for (const auto& [argument, view] : {std::pair{"mask", mask}, {"weights", weights}})
+        if (view.data != nullptr || view.shape.rows != 0)
+            throw unsupported(std::string(argument) + ": every pixel counts in " + std::string(filter));
 }
 
 window_job box_filter_job(const part& given, const result_shapes& results, const filter_options& options) {
@@ -373,21 +381,13 @@ window_job variable_job(const part& given, const view_shape& radius, const resul
                         const filter_options& options) {
     if (options.window != window{})
         throw invalid_argument("window: has no meaning where every pixel has a radius of its own");
-    const filter_options plain;
-    for (const auto& [argument, given_value] : {std::pair{"nan", options.nan != plain.nan},
-                                                {"nodata", options.nodata.has_value()},
-                                                {"min_count", options.min_count != plain.min_count},
-                                                {"min_weight", options.min_weight != plain.min_weight},
-                                                {"fill", options.fill.has_value()}})
-        if (given_value)
-            throw unsupported(std::string(argument) + ": every pixel counts where every pixel has a radius of its own");
     filter_options with_window = options;
     with_window.window = window_radius(largest);
     const window_job job = windows_of(given, with_window);
     if (is_32_bit_integer(given.image.type) && job.largest_window > largest_32_bit_table_window)
         throw unsupported("radius: gives windows of " + std::to_string(job.largest_window) +
                           " pixels, those of 32-bit images are supported up to 2^30");
-    check_result("result", results.result, job, {given.image.type, dtype::f32, dtype::f64});
+    check_filled_result("result", results.result, job, {given.image.type, dtype::f32, dtype::f64});
     check_count(results.count, job);
     check_map_extents(radius, results.result.rows, results.result.cols);
     return job;

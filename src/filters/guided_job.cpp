@@ -24,19 +24,9 @@ void require_same(const char* argument, const char* what, std::int64_t value, st
                                ", but that of the image is " + std::to_string(wanted));
 }
 
-void check_options(const filter_options& options) {
-    refuse_sampling(options, "a guided filter");
-    if (options.border == border_mode::constant)
-        throw unsupported("border: is constant, but what a guided filter has beyond the image are its fits there");
-}
-
-}  // namespace
-
-bool has_guide(const guided_inputs& inputs) noexcept {
-    return inputs.guide.data != nullptr || inputs.guide.shape.rows != 0;
-}
-
-guided_job guided_job_of(const guided_shapes& given, const guided_rule& rule, const filter_options& options) {
+/// Of an image that is `taken` with what says which of its pixels count.
+guided_job checked_job(const guided_shapes& given, const part& taken, const guided_rule& rule,
+                       const filter_options& options) {
     const view_shape &image = given.image, &result = given.result;
     check_pixels("image", image.type);
     if (given.guide) {
@@ -46,13 +36,13 @@ guided_job guided_job_of(const guided_shapes& given, const guided_rule& rule, co
         require_same("guide", "cols", guide.cols, image.cols);
         if (guide.planes != 1) require_same("guide", "planes", guide.planes, image.planes);
     }
-    check_options(options);
-    windows_of({.image = image}, options);
+    if (options.border == border_mode::constant)
+        throw unsupported("border: is constant, but what a guided filter has beyond the image are its fits there");
+    windows_of(taken, options);
     const double range = 2 * default_range(given.guide ? given.guide->type : image.type);
     const double epsilon = rule.epsilon.value_or(range * range / 100);
     if (!std::isfinite(epsilon) || epsilon <= 0)
         throw invalid_argument("epsilon: is " + std::to_string(epsilon) + ", must be finite and above 0");
-    if (given.counts) throw unsupported("count: a guided filter counts none");
     if (result.type != image.type && result.type != dtype::f32 && result.type != dtype::f64)
         throw unsupported("result: type is " + std::string(name_of(result.type)) + ", must be the image's, 32f or 64f");
     require_same("result", "planes", result.planes, image.planes);
@@ -72,6 +62,18 @@ guided_job guided_job_of(const guided_shapes& given, const guided_rule& rule, co
     return job;
 }
 
+}  // namespace
+
+bool has_guide(const guided_inputs& inputs) noexcept {
+    return inputs.guide.data != nullptr || inputs.guide.shape.rows != 0;
+}
+
+guided_job guided_job_of(const guided_shapes& given, const guided_rule& rule, const filter_options& options) {
+    refuse_sampling(options, guided_on_devices);
+    if (given.counts) throw unsupported("count: " + std::string(guided_on_devices) + " counts none");
+    return checked_job(given, {.image = given.image}, rule, options);
+}
+
 void check_memory(const guided_inputs& inputs, const filter_outputs& outputs) {
     check_read("image", inputs.image);
     const bool guided = has_guide(inputs);
@@ -80,12 +82,22 @@ void check_memory(const guided_inputs& inputs, const filter_outputs& outputs) {
                   {{"result", outputs.result}});
 }
 
-guided_job make_guided_job(const guided_inputs& inputs, const filter_outputs& outputs, const guided_rule& rule,
-                           const filter_options& options) {
+guided_call make_guided_call(const guided_inputs& inputs, const filter_outputs& outputs, const guided_rule& rule,
+                             const filter_options& options) {
     check_memory(inputs, outputs);
+    const filter_inputs samples{.image = inputs.image, .mask = inputs.mask, .weights = inputs.weights};
+    check_inputs(samples);
     const std::optional guide = has_guide(inputs) ? std::optional(inputs.guide.shape) : std::nullopt;
-    return guided_job_of({inputs.image.shape, guide, outputs.result.shape, outputs.count.data != nullptr}, rule,
-                         options);
+    const auto count = outputs.count.data != nullptr ? std::optional(outputs.count.shape) : std::nullopt;
+    guided_call call{checked_job({inputs.image.shape, guide, outputs.result.shape}, part_of(samples), rule, options),
+                     box_filter_job(part_of(samples), {outputs.result.shape, count}, options)};
+    check_results({{"image", inputs.image},
+                   {"guide", guide ? inputs.guide : const_any_view{}},
+                   {"mask", inputs.mask},
+                   {"weights", inputs.weights}},
+                  {{"result", outputs.result}, {"count", outputs.count}});
+    call.sampled = call.samples.sampled() || (guide && is_floating(guide->type) && options.nan == nan_mode::omit);
+    return call;
 }
 
 }  // namespace boxsum::filters

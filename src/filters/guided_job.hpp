@@ -1,5 +1,7 @@
 #pragma once
 
+#include "filters/window_job.hpp"
+
 #include <boxsum/guided_filter.hpp>
 
 #include <cstdint>
@@ -29,13 +31,22 @@ struct guided_shapes {
 /// Whether there is a guide.
 bool has_guide(const guided_inputs& inputs) noexcept;
 
-/// Of shapes alone. Throws invalid_argument or unsupported, and names argument and value, as all of these do.
+inline constexpr const char* guided_on_devices = "a guided filter on devices";
+
+/// Of shapes alone, on devices, where every pixel counts. Throws invalid_argument or unsupported, and names argument
+/// and value, as all of these do.
 guided_job guided_job_of(const guided_shapes& given, const guided_rule& rule, const filter_options& options);
 
-/// Well-formed memory that does not overlap.
+/// Well-formed memory of image, guide and result that does not overlap.
 void check_memory(const guided_inputs& inputs, const filter_outputs& outputs);
 
-guided_job make_guided_job(const guided_inputs& inputs, const filter_outputs& outputs, const guided_rule& rule,
-                           const filter_options& options);
+/// A call on the CPU.
+struct guided_call {
+    guided_job job;
+    window_job samples;  ///< which pixels count in the windows of the fits, and for how much
+    bool sampled = false;
+};
+guided_call make_guided_call(const guided_inputs& inputs, const filter_outputs& outputs, const guided_rule& rule,
+                             const filter_options& options);
 
 }  // namespace boxsum::filters

@@ -1,7 +1,6 @@
-#include "filters/non_local_job.hpp"
-
 #include "core/view_checks.hpp"
 #include "filters/filter_jobs.hpp"
+#include "filters/non_local_call.hpp"
 
 #include <boxsum/error.hpp>
 
@@ -36,14 +35,13 @@ window within_image(window w, const view_shape& image) {
     return w;
 }
 
-}  // namespace
-
-non_local_job make_non_local_job(const view_shape& image, const view_shape& result, bool counts,
-                                 const non_local_rule& rule, const filter_options& options) {
+/// Of an image that is `taken` with what says which of its pixels count.
+non_local_job checked_job(const part& taken, const view_shape& result, const non_local_rule& rule,
+                          const filter_options& options) {
+    const view_shape& image = taken.image;
     if (image.type != dtype::u8 && image.type != dtype::u16 && image.type != dtype::f32 && image.type != dtype::f64)
         throw unsupported("image: type is " + std::string(name_of(image.type)) + ", must be 8u, 16u, 32f or 64f");
-    refuse_sampling(options, "non-local means");
-    const window_job windows = windows_of({.image = image}, options);
+    const window_job windows = windows_of(taken, options);
     non_local_job job{.search = options.window, .patch = rule.patch};
     if (options.border == border_mode::shrink) job.search = within_image(job.search, image);
     check_reach("window", job.search, farthest_search);
@@ -55,7 +53,6 @@ non_local_job make_non_local_job(const view_shape& image, const view_shape& resu
                                ", must be finite and above 0, and so must its square and the inverse of that");
     if (!(rule.noise >= 0) || !std::isfinite(rule.noise))
         throw invalid_argument("noise: is " + text_of(rule.noise) + ", must be finite and not negative");
-    if (counts) throw unsupported("count: non-local means count none");
     if (result.type != image.type && result.type != dtype::f32 && result.type != dtype::f64)
         throw unsupported("result: type is " + std::string(name_of(result.type)) + ", must be the image's, 32f or 64f");
     for (const auto& [what, found, wanted] : {std::tuple{"planes", result.planes, image.planes},
@@ -74,6 +71,15 @@ non_local_job make_non_local_job(const view_shape& image, const view_shape& resu
     return job;
 }
 
+}  // namespace
+
+non_local_job make_non_local_job(const view_shape& image, const view_shape& result, bool counts,
+                                 const non_local_rule& rule, const filter_options& options) {
+    refuse_sampling(options, non_local_on_devices);
+    if (counts) throw unsupported("count: " + std::string(non_local_on_devices) + " count none");
+    return checked_job({.image = image}, result, rule, options);
+}
+
 non_local_job make_non_local_job(const non_local_inputs& inputs, const filter_outputs& outputs,
                                  const non_local_rule& rule, const filter_options& options) {
     check_read("image", inputs.image);
@@ -81,6 +87,24 @@ non_local_job make_non_local_job(const non_local_inputs& inputs, const filter_ou
         make_non_local_job(inputs.image.shape, outputs.result.shape, outputs.count.data != nullptr, rule, options);
     check_results({{"image", inputs.image}}, {{"result", outputs.result}});
     return job;
+}
+
+non_local_call make_non_local_call(const non_local_inputs& inputs, const filter_outputs& outputs,
+                                   const non_local_rule& rule, const filter_options& options) {
+    const filter_inputs samples{.image = inputs.image, .mask = inputs.mask, .weights = inputs.weights};
+    check_inputs(samples);
+    const part given = part_of(samples);
+    for (const auto& [argument, shape] : {std::pair{"mask", given.mask}, {"weights", given.weights}})
+        if (shape && shape->channels != 1)
+            throw invalid_argument(std::string(argument) + ": channels is " + std::to_string(shape->channels) +
+                                   ", must be 1: the channels of a pixel count together");
+    const auto count = outputs.count.data != nullptr ? std::optional(outputs.count.shape) : std::nullopt;
+    non_local_call call{checked_job(given, outputs.result.shape, rule, options),
+                        box_filter_job(given, {outputs.result.shape, count}, options)};
+    check_results({{"image", inputs.image}, {"mask", inputs.mask}, {"weights", inputs.weights}},
+                  {{"result", outputs.result}, {"count", outputs.count}});
+    call.sampled = call.samples.sampled() || count;
+    return call;
 }
 
 }  // namespace boxsum::filters

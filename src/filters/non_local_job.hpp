@@ -17,7 +17,10 @@ struct non_local_job {
     int threads = 0;
 };
 
-/// Of shapes that are checked by themselves. Throws invalid_argument or unsupported, and names argument and value.
+inline constexpr const char* non_local_on_devices = "non-local means on devices";
+
+/// On devices, where every pixel counts. Of shapes that are checked by themselves. Throws invalid_argument or
+/// unsupported, and names argument and value, as all of these do.
 non_local_job make_non_local_job(const view_shape& image, const view_shape& result, bool counts,
                                  const non_local_rule& rule, const filter_options& options);
 

@@ -307,6 +307,32 @@ class Filters(CliTest):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn(b"patch: above is 65, at most 64 is supported", done.stderr)
 
+    def test_pixels_that_do_not_count(self):
+        """In blur by a map of radii, guided and denoise: as if they were not there, whatever they hold."""
+        seen = [0 if (r * COLS + c) % 5 == 2 else 1 for r in range(ROWS) for c in range(COLS)]
+        other = [v if s else 255 - v for v, s in zip(self.values, seen)]
+        self.write("mask.pgm", f.pnm(ROWS, COLS, 1, seen))
+        self.write("other.pgm", f.pnm(ROWS, COLS, 1, other))
+        self.write("radii.pgm", f.pnm(ROWS, COLS, 1, [1] * (ROWS * COLS)))
+        for command in (("blur", "--radius-map", self.path("radii.pgm")), ("guided", "-r", 1), ("denoise", "-r", 2, "--patch", 1)):
+            results = []
+            for source in (self.source, self.path("other.pgm")):
+                self.boxsum(command[0], source, self.path("x.npy"), *command[1:], "--mask", self.path("mask.pgm"),
+                            "--fill", 3, "-q")
+                results.append(self.result("x.npy"))
+            self.assertEqual(*results)
+            if command[0] == "guided":
+                self.assertEqual({v for v, s in zip(results[0], seen) if not s}, {3})
+        self.boxsum("blur", self.source, self.path("x.npy"), "--radius-map", self.path("radii.pgm"), "--mask",
+                    self.path("mask.pgm"), "--type", "64f", "-q")
+        pairs = list(zip(self.values, seen))
+        self.close(self.result("x.npy"), [sum(v for v, s in w if s) / sum(s for _, s in w) for w in windows(pairs, 1, 1)])
+        self.write("small.pgm", f.pnm(1, 2, 1, [1, 2]))
+        for command in ("guided", "denoise"):
+            done = self.start(command, self.source, self.path("y.npy"), "--mask", self.path("small.pgm"))
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(b"--mask: rows x cols are 1 x 2, must be the image's", done.stderr)
+
     def test_blobs(self):
         """Two disks of different sizes in a colour image, found where they are, in the image's own rows and columns."""
         rows, cols = 80, 120

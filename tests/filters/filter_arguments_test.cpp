@@ -205,10 +205,6 @@ TEST_F(filter_arguments, what_counts_is_checked) {
               "min_count: is 2, but with weights min_weight says how much must count");
     EXPECT_EQ(message(plain, {.rounding = static_cast<rounding_mode>(2)}), "rounding: is 2, not a rounding_mode");
     EXPECT_EQ(message(plain, {.nan = static_cast<nan_mode>(2)}), "nan: is 2, not a nan_mode");
-    EXPECT_EQ(message_of<unsupported>([&] {
-                  variable_box_filter({image.view(), mask.view()}, {bytes.view()}, {.nodata = 3});
-              }),
-              "nodata: every pixel counts where every pixel has a radius of its own");
     picture<std::int32_t> sum(1, 6, 8, 1);
     EXPECT_EQ(message_of<unsupported>([&] {
                   local_statistics({image.view()}, {.sum = sum.view()}, {.window = 3001, .border = border_mode::wrap});

@@ -42,8 +42,8 @@ class mean_filter {
         : options_(options), how_(library_options(options.common.filter)) {
         if (options.radius) how_.window = *options.radius;
         samples_ = read_sampling(options.common.filter, options.common.source);
-        if (samples_.given() && options.radius_is_per_pixel())
-            throw usage_error("--mask and --weights: mean nothing with --radius-map and --depth");
+        if (samples_.given() && !options.depth.empty())
+            throw usage_error("--mask and --weights: mean nothing with --depth");
         if (!options.depth.empty() && how_.border != border_mode::shrink)
             throw usage_error("--border: blur by --depth cuts windows off at the border");
     }
@@ -64,10 +64,13 @@ class mean_filter {
         variable_inputs from;
         from.image = source.view;
         from.radius = radii.view;
+        from.mask = samples_.mask.view;
+        from.weights = samples_.weights.view;
+        const boxsum::filter_options how = options_for(source, how_);
         run_filter(
             filter,
-            "--radius-map: '" + input_name(options_.radius_map) + "': ", [&] { variable_box_filter(from, to, how_); },
-            [&](cuda::stream_ref stream) { cuda::variable_box_filter(from, to, stream, how_); });
+            "--radius-map: '" + input_name(options_.radius_map) + "': ", [&] { variable_box_filter(from, to, how); },
+            [&](cuda::stream_ref stream) { cuda::variable_box_filter(from, to, stream, how); });
     }
 
     /// The same strip by strip, with the radius that is one for all.

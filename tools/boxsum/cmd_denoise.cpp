@@ -15,7 +15,7 @@ namespace {
 constexpr const char* denoise_footer =
     R"(Removes noise and keeps edges and texture (non-local means; Buades, Coll and Morel 2005): a pixel becomes the mean of the
 pixels within --radius, weighted by how alike the patches around them are. Colours have one weight; opacity is kept.
-Time grows with the pixels within --radius.
+Time grows with the pixels within --radius. What does not count (--nodata, --ignore-nan, --mask, --weights) is left out.
 
 Examples:
   boxsum denoise noisy.png clean.png
@@ -49,8 +49,7 @@ void setup_denoise(CLI::App& app, action& chosen) {
 exit_code run_denoise(const denoise_options& options) {
     boxsum::filter_options how = library_options(options.common.filter);
     how.window = options.radius;
-    if (read_sampling(options.common.filter, options.common.source).given())
-        throw usage_error("--mask and --weights: every pixel counts in non-local means");
+    const sampling samples = read_sampling(options.common.filter, options.common.source);
     const auto type = [&](const view_shape& s) { return options.type.value_or(s.type); };
     const auto shape = [&](const image& colours, image_format) {
         const view_shape& s = colours.view.shape;
@@ -59,17 +58,18 @@ exit_code run_denoise(const denoise_options& options) {
     const auto clean = [&](const separated_image& parts, image_format) -> image {
         const view_shape& s = parts.colours.view.shape;
         const writable_image out = allocate_like(s, type(s));
+        const non_local_inputs inputs{parts.colours.view, samples.mask.view, samples.weights.view};
         run_filter(
             options.common.filter, "--radius: the window ",
             [&] {
                 non_local_means(
-                    {parts.colours.view}, {.result = out.view},
+                    inputs, {.result = out.view},
                     {.patch = options.patch, .strength = options.strength, .noise = options.noise.value_or(0)},
                     options_for(parts.colours, how));
             },
             [&](cuda::stream_ref stream) {
                 cuda::non_local_means(
-                    {parts.colours.view}, {.result = out.view}, stream,
+                    inputs, {.result = out.view}, stream,
                     {.patch = options.patch, .strength = options.strength, .noise = options.noise.value_or(0)},
                     options_for(parts.colours, how));
             });

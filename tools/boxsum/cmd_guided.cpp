@@ -15,6 +15,7 @@ constexpr const char* guided_footer =
     R"(Smooths an image and keeps the edges of a guide, in windows of 2R+1 rows and 2C+1 columns (He, Sun and Tang 2010).
 Where the guide's variance is well below --epsilon the result is a mean, where it is well above it the result follows the guide.
 --guide is a grey or colour image of the same size; without one every channel guides itself. Opacity is kept.
+Pixels that do not count (--nodata, --ignore-nan, --mask, --weights) are filled from the guide; without one they are --fill.
 
 Examples:
   boxsum guided noisy.png smooth.png
@@ -47,8 +48,7 @@ exit_code run_guided(const guided_options& options) {
         throw usage_error("standard input can be only one of the inputs");
     boxsum::filter_options how = library_options(options.common.filter);
     how.window = options.radius;
-    if (read_sampling(options.common.filter, options.common.source).given())
-        throw usage_error("--mask and --weights: every pixel counts in a guided filter");
+    const sampling samples = read_sampling(options.common.filter, options.common.source);
     const auto type = [&](const view_shape& s) { return options.type.value_or(s.type); };
     const auto shape = [&](const image& colours, image_format) {
         const view_shape& s = colours.view.shape;
@@ -63,8 +63,11 @@ exit_code run_guided(const guided_options& options) {
         run_filter(
             options.common.filter, "--radius: the window ",
             [&] {
-                guided_filter({.image = parts.colours.view, .guide = guide.colours.view}, {.result = out.view},
-                              {options.epsilon}, options_for(parts.colours, how));
+                guided_filter({.image = parts.colours.view,
+                               .guide = guide.colours.view,
+                               .mask = samples.mask.view,
+                               .weights = samples.weights.view},
+                              {.result = out.view}, {options.epsilon}, options_for(parts.colours, how));
             },
             [](cuda::stream_ref) { throw unsupported("image: is filtered by a guide on the CPU (--device cpu)"); });
         image result = out;

@@ -17,7 +17,6 @@ void sampled_threshold(const row_job& job, const threshold_job& formula, const f
 void sampled_contrast(const row_job& job, double epsilon, const filter_outputs& outputs);
 
 /// Windows of up to the job's, with a radius for every result.
-void variable_box_filter(const window_job& job, const const_any_view& image, const const_any_view& radius,
-                         const filter_outputs& outputs);
+void variable_box_filter(const window_job& job, const variable_inputs& inputs, const filter_outputs& outputs);
 
 }  // namespace boxsum::filters

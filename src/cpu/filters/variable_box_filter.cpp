@@ -1,9 +1,12 @@
 #include "core/rounding.hpp"
+#include "core/view_checks.hpp"
+#include "core/visit_types.hpp"
 #include "cpu/filters/bands.hpp"
 #include "cpu/filters/filters.hpp"
-#include "cpu/filters/moments.hpp"
+#include "cpu/filters/sampled_windows.hpp"
 #include "cpu/filters/widened_image.hpp"
 #include "filters/radius_map.hpp"
+#include "filters/sample_row.hpp"
 
 #include <boxsum/sat.hpp>
 
@@ -16,6 +19,10 @@
 
 namespace boxsum::filters {
 namespace {
+
+// What is done for a pixel has several callers, for all pixels and for those that may not count: inlined in each of
+// them.
+#define BOXSUM_INLINE __attribute__((always_inline))
 
 /// The prefix sum over `position` samples of an extended axis (which may lie beyond the image) as at most four prefix
 /// sums of the image itself: sum of weight * P(index). Beyond the border the extended image repeats the image (wrap),
@@ -55,6 +62,8 @@ prefix_terms terms_of(std::int64_t position, std::int64_t extent, border_mode bo
     }
     return {{std::clamp<std::int64_t>(position, 0, extent), 0}, {1, 0}, 1};
 }
+
+using variable_results = type_list<u8, u16, s16, u32, s32, f16, f32, f64>;
 
 /// A window as positions on the extended axes: rows top .. bottom - 1, columns left .. right - 1.
 struct window_box {
@@ -104,7 +113,8 @@ struct window_extent {
     std::int64_t inside, count;
 };
 
-window_extent window_around(std::int64_t row, std::int64_t col, std::int64_t radius, const window_job& job) {
+BOXSUM_INLINE inline window_extent window_around(std::int64_t row, std::int64_t col, std::int64_t radius,
+                                                 const window_job& job) {
     window_extent w{{row - radius, row + radius + 1, col - radius, col + radius + 1}, 0, 0};
     const std::int64_t rows = std::min(w.box.bottom, job.rows.extent) - std::max<std::int64_t>(w.box.top, 0);
     const std::int64_t cols = std::min(w.box.right, job.cols.extent) - std::max<std::int64_t>(w.box.left, 0);
@@ -121,6 +131,54 @@ const_any_view plane_of(const const_any_view& view, std::int64_t plane) {
     return one;
 }
 
+template <typename Table>
+table<Table> padded_table(const const_any_view& plane, int threads) {
+    table<Table> t(plane.shape.rows, plane.shape.cols, table_layout::padded, plane.shape.channels);
+    sat({.image = plane}, {.sums = t}, {.threads = threads});
+    return t;
+}
+
+/// What counts in the windows of a plane.
+class plane_counts {
+  public:
+    /// Of elements that are 1 or 0, and of weights or none, as views of one plane.
+    plane_counts(const window_job& job, const const_any_view& counts, const const_any_view& weights, int threads)
+        : job_(job), pixels_(padded_table<u64>(counts, threads)) {
+        if (weights.data != nullptr) weights_ = padded_table<f64>(weights, threads);
+        const f64 beyond = job.border_value;
+        beyond_ = job.rows.border == border_mode::constant && !is_nodata(beyond, job.nan, job.nodata);
+    }
+
+    /// The window's pixels that count.
+    window_extent counted(window_extent w, std::int64_t channel) const {
+        const std::int64_t beyond = beyond_ ? w.count - w.inside : 0;
+        w.count = static_cast<std::int64_t>(sum(pixels_, w, channel)) + beyond;
+        w.inside = w.count - beyond;
+        return w;
+    }
+    /// The sum of their weights.
+    f64 weight(const window_extent& counted, std::int64_t channel) const {
+        if (!weights_ || counted.count == 0) return static_cast<f64>(counted.count);
+        return sum(*weights_, counted, channel) + static_cast<f64>(counted.count - counted.inside);
+    }
+    bool suffices(const window_extent& counted, std::int64_t channel) const {
+        if (!weights_) return counted.count >= job_.min_count;
+        const f64 w = weight(counted, channel);
+        return w > 0 && w >= job_.min_weight;
+    }
+
+  private:
+    template <typename T>
+    T sum(const table<T>& of, const window_extent& w, std::int64_t channel) const {
+        return window_sum<T>(part_table<T>{of.view().entries(), job_.part_row}, w.box, job_, channel);
+    }
+
+    const window_job& job_;
+    table<u64> pixels_;
+    std::optional<table<f64>> weights_;
+    bool beyond_ = false;
+};
+
 /// What a plane's filter needs besides its tables.
 struct plane_job {
     const window_job& windows;
@@ -131,6 +189,7 @@ struct plane_job {
     any_view count;   ///< all planes; null data for none
     std::int64_t plane;
     int threads;
+    const plane_counts* counts = nullptr;  ///< null where every pixel counts
 };
 
 /// Calls pixel(row, col, channel, window) for every result.
@@ -147,31 +206,53 @@ void for_each_window(const plane_job& job, Pixel&& pixel) {
     });
 }
 
+/// An element of `to`.
 template <typename T>
-void put(const plane_job& job, std::int64_t row, std::int64_t col, std::int64_t channel, T value) {
-    row_of<T>(job.result, row, job.plane)[col * job.windows.shape.channels + channel] = value;
+void put(const plane_job& job, const any_view& to, std::int64_t row, std::int64_t col, std::int64_t channel, T value) {
+    row_of<T>(to, row, job.plane)[col * job.windows.shape.channels + channel] = value;
 }
 
-void write_counts(const plane_job& job) {
-    plane_job counts = job;
-    counts.result = job.count;
+template <typename T>
+void put(const plane_job& job, std::int64_t row, std::int64_t col, std::int64_t channel, T value) {
+    put(job, job.result, row, col, channel, value);
+}
+
+template <typename T>
+T fill_as(std::optional<double> fill) {
+    if constexpr (std::is_same_v<T, f16>)
+        return nearest_float16(fill.value_or(std::numeric_limits<f64>::quiet_NaN()));
+    else
+        return static_cast<T>(fill.value_or(std::is_integral_v<T> ? 0 : std::numeric_limits<f64>::quiet_NaN()));
+}
+
+/// pixel(row, col, channel, window) for every result whose window has enough that counts; others are filled.
+template <typename Pixel>
+void for_each_result(const plane_job& job, Pixel&& pixel) {
+    if (job.counts == nullptr) return for_each_window(job, pixel);
     for_each_window(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) {
-        switch (job.count.shape.type) {
-            case dtype::u32:
-                return put(counts, r, c, k, static_cast<u32>(w.count));
-            case dtype::f32:
-                return put(counts, r, c, k, static_cast<f32>(w.count));
-            default:
-                return put(counts, r, c, k, static_cast<f64>(w.count));
-        }
+        const window_extent counted = job.counts->counted(w, k);
+        if (job.counts->suffices(counted, k)) return pixel(r, c, k, counted);
+        visit_type(variable_results{}, job.result.shape.type,
+                   [&]<typename T>() { put(job, r, c, k, fill_as<T>(job.windows.fill)); });
     });
 }
 
-template <typename Table>
-table<Table> padded_table(const const_any_view& plane, int threads) {
-    table<Table> t(plane.shape.rows, plane.shape.cols, table_layout::padded, plane.shape.channels);
-    sat({.image = plane}, {.sums = t}, {.threads = threads});
-    return t;
+void write_counts(const plane_job& job) {
+    for_each_window(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) {
+        const auto count = [&](auto number) {
+            switch (job.count.shape.type) {
+                case dtype::u32:
+                    return put(job, job.count, r, c, k, static_cast<u32>(number));
+                case dtype::f32:
+                    return put(job, job.count, r, c, k, static_cast<f32>(number));
+                default:
+                    return put(job, job.count, r, c, k, static_cast<f64>(number));
+            }
+        };
+        if (job.counts == nullptr) return count(w.count);
+        const window_extent counted = job.counts->counted(w, k);
+        job.windows.weighted ? count(job.counts->weight(counted, k)) : count(counted.count);
+    });
 }
 
 template <typename Pixel, typename Table>
@@ -183,7 +264,7 @@ void integer_plane(const plane_job& job) {
     const u64 half = job.windows.rounding == rounding_mode::half_up ? 1 : 0;
     const bool has_constant = job.windows.rows.border == border_mode::constant;
     const s64 constant = has_constant ? static_cast<s64>(job.windows.border_value) : 0;
-    for_each_window(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) {
+    for_each_result(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) BOXSUM_INLINE {
         // As for signed pixels everywhere: 32768 higher, so that the sum is not negative.
         const A sum = static_cast<A>(window_sum<A>(view, w.box, job.windows, k) +
                                      static_cast<A>(constant) * static_cast<A>(w.count - w.inside) +
@@ -246,30 +327,51 @@ std::optional<non_finite<Pixel>> find_non_finite(const const_any_view& plane, in
     return found;
 }
 
+/// Sums over windows of a plane of floats.
 template <typename Pixel>
-void floating_plane(const plane_job& job) {
-    const auto wrong = find_non_finite<Pixel>(job.image, job.threads);
-    const view_shape& s = job.image.shape;
-    const const_any_view image =
-        wrong ? image_view<const Pixel>(wrong->finite.data(), s.rows, s.cols, 0, s.channels) : job.image;
-    const table<f64> sums = padded_table<f64>(image, job.threads);
-    const std::int64_t part_row = job.windows.part_row;
-    const part_table<f64> view{sums.view().entries(), part_row};
-    const bool constant = job.windows.rows.border == border_mode::constant;
-    for_each_window(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) {
-        f64 sum = window_sum<f64>(view, w.box, job.windows, k);
-        if (constant && w.count > w.inside) sum += job.windows.border_value * static_cast<f64>(w.count - w.inside);
-        if (wrong) {
+class floating_sums {
+  public:
+    explicit floating_sums(const plane_job& job)
+        : job_(job.windows),
+          wrong_(find_non_finite<Pixel>(job.image, job.threads)),
+          sums_(padded_table<f64>(finite(job.image), job.threads)),
+          view_{sums_.view().entries(), job_.part_row},
+          constant_(job_.rows.border == border_mode::constant) {}
+
+    BOXSUM_INLINE f64 operator()(const window_extent& w, std::int64_t k) const {
+        f64 sum = window_sum<f64>(view_, w.box, job_, k);
+        if (constant_ && w.count > w.inside) sum += job_.border_value * static_cast<f64>(w.count - w.inside);
+        if (wrong_) {
             const auto holds = [&](const std::optional<table<u64>>& counts) {
                 return counts &&
-                       window_sum<u64>(part_table<u64>{counts->view().entries(), part_row}, w.box, job.windows, k) != 0;
+                       window_sum<u64>(part_table<u64>{counts->view().entries(), job_.part_row}, w.box, job_, k) != 0;
             };
             constexpr f64 infinity = std::numeric_limits<f64>::infinity();
-            if (holds(wrong->nan)) sum = std::numeric_limits<f64>::quiet_NaN();
-            if (holds(wrong->positive)) sum += infinity;
-            if (holds(wrong->negative)) sum -= infinity;
+            if (holds(wrong_->nan)) sum = std::numeric_limits<f64>::quiet_NaN();
+            if (holds(wrong_->positive)) sum += infinity;
+            if (holds(wrong_->negative)) sum -= infinity;
         }
-        const f64 mean = sum / static_cast<f64>(w.count);
+        return sum;
+    }
+
+  private:
+    const_any_view finite(const const_any_view& image) const {
+        const view_shape& s = image.shape;
+        return wrong_ ? image_view<const Pixel>(wrong_->finite.data(), s.rows, s.cols, 0, s.channels) : image;
+    }
+
+    const window_job& job_;
+    std::optional<non_finite<Pixel>> wrong_;
+    table<f64> sums_;
+    part_table<f64> view_;
+    bool constant_;
+};
+
+template <typename Pixel>
+void floating_plane(const plane_job& job) {
+    const floating_sums<Pixel> sums(job);
+    for_each_result(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) BOXSUM_INLINE {
+        const f64 mean = sums(w, k) / static_cast<f64>(w.count);
         if (job.result.shape.type == dtype::f32)
             put(job, r, c, k, static_cast<f32>(mean));
         else if (job.result.shape.type == dtype::f16)
@@ -279,8 +381,75 @@ void floating_plane(const plane_job& job) {
     });
 }
 
+/// Of an image of pixels times weights.
+void weighted_plane(const plane_job& job) {
+    const floating_sums<f64> sums(job);
+    for_each_result(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) BOXSUM_INLINE {
+        const f64 mean = sums(w, k) / job.counts->weight(w, k);
+        visit_type(variable_results{}, job.result.shape.type, [&]<typename T>() {
+            if constexpr (std::is_same_v<T, f16>) {
+                put(job, r, c, k, nearest_float16(mean));
+            } else if constexpr (std::is_floating_point_v<T>) {
+                put(job, r, c, k, static_cast<T>(mean));
+            } else {
+                // Differences of a table may be off by a little where pixels are as small or large as can be.
+                constexpr auto least = static_cast<f64>(std::numeric_limits<T>::min()),
+                               most = static_cast<f64>(std::numeric_limits<T>::max());
+                put(job, r, c, k, static_cast<T>(rounded_mean(std::clamp(mean, least, most), job.windows.rounding)));
+            }
+        });
+    });
+}
+
+/// A plane whose pixels may not count: what is summed, 0 for them, and what counts.
+class sampled_plane {
+  public:
+    sampled_plane(const window_job& job, const sampled_image& from, std::int64_t plane, int threads)
+        : shape_(packed_plane(from.image.shape, job.weighted)),
+          weighted_(job.weighted),
+          pixels_(shape_.plane_stride),
+          counts_(shape_.rows * elements()),
+          weights_(weighted_ ? shape_.rows * elements() : 0) {
+        visit_type(variable_results{}, from.image.shape.type, [&]<typename T>() {
+            for_each_band(1, shape_.rows, threads, [&](const band& b, int) {
+                for (std::int64_t r = b.first; r < b.end; ++r) {
+                    const sample_row<T> row(from, r, plane);
+                    u8* const counts = counts_.data() + r * elements();
+                    row.find(counts);
+                    std::byte* const to = pixels_.data() + r * shape_.row_stride;
+                    if (weighted_)
+                        row.weigh(reinterpret_cast<f64*>(to), nullptr, weights_.data() + r * elements(), counts);
+                    else
+                        row.keep(reinterpret_cast<T*>(to), counts);
+                }
+            });
+        });
+    }
+
+    const_any_view pixels() const { return {pixels_.data(), shape_}; }
+    const_any_view counts() const { return view_of(counts_); }
+    const_any_view weights() const { return weighted_ ? view_of(weights_) : const_any_view{}; }
+
+  private:
+    static view_shape packed_plane(const view_shape& s, bool weighted) {
+        return packed_shape(weighted ? dtype::f64 : s.type, 1, s.rows, s.cols, s.channels);
+    }
+    std::int64_t elements() const { return shape_.cols * shape_.channels; }
+    template <typename T>
+    const_any_view view_of(const work_buffer<T>& memory) const {
+        return image_view<const T>(memory.data(), shape_.rows, shape_.cols, 0, shape_.channels);
+    }
+
+    view_shape shape_;
+    bool weighted_;
+    work_buffer<std::byte> pixels_;
+    work_buffer<u8> counts_;
+    work_buffer<f64> weights_;
+};
+
 void filter_plane(const plane_job& job) {
     if (job.count.data != nullptr) write_counts(job);
+    if (job.windows.weighted) return weighted_plane(job);
     const std::int64_t largest = job.windows.largest_window;
     // As in integer_windows.hpp, the sum and half a window on top of it have to fit.
     const bool small = largest <= 65535;
@@ -302,15 +471,33 @@ void filter_plane(const plane_job& job) {
     }
 }
 
+#undef BOXSUM_INLINE
+
 }  // namespace
 
-void variable_box_filter(const window_job& job, const const_any_view& image, const const_any_view& radius,
-                         const filter_outputs& outputs) {
+void variable_box_filter(const window_job& job, const variable_inputs& inputs, const filter_outputs& outputs) {
     const int threads = used_threads(job.threads, job.result_rows() * job.n());
-    const widened_image taken(image, image.shape.type == dtype::f16 ? dtype::f32 : image.shape.type, threads);
-    for (std::int64_t plane = 0; plane < job.shape.planes; ++plane)
-        filter_plane({job, plane_of(taken.view(), plane), radius, radius.shape.planes == 1 ? 0 : plane, outputs.result,
-                      outputs.count, plane, threads});
+    const dtype type = inputs.image.shape.type;
+    const widened_image taken(inputs.image, type == dtype::f16 ? dtype::f32 : type, threads);
+    for (std::int64_t plane = 0; plane < job.shape.planes; ++plane) {
+        plane_job one{job,
+                      plane_of(taken.view(), plane),
+                      inputs.radius,
+                      inputs.radius.shape.planes == 1 ? 0 : plane,
+                      outputs.result,
+                      outputs.count,
+                      plane,
+                      threads};
+        if (!job.sampled()) {
+            filter_plane(one);
+            continue;
+        }
+        const sampled_plane some(job, {taken.view(), inputs.mask, inputs.weights, job.nan, job.nodata}, plane, threads);
+        const plane_counts counts(job, some.counts(), some.weights(), threads);
+        one.image = some.pixels();
+        one.counts = &counts;
+        filter_plane(one);
+    }
 }
 
 }  // namespace boxsum::filters

@@ -5,6 +5,7 @@
 #include "cuda/runtime/plan_checks.hpp"
 #include "cuda/runtime/workspace_use.hpp"
 #include "filters/blur_job.hpp"
+#include "filters/filter_jobs.hpp"
 
 #include <boxsum/cuda/variable_blur.hpp>
 #include <boxsum/error.hpp>
@@ -66,6 +67,7 @@ void variable_blur_plan::run_async(const variable_inputs& inputs, const filter_o
                                    stream_ref stream) const {
     const state& s = *state_;
     if (outputs.count.data != nullptr) throw unsupported("count: a blur of weighted pixels counts none");
+    filters::refuse_samples(inputs.mask, inputs.weights, "a blur of weighted pixels");
     if (const std::int64_t largest = largest_of(inputs); largest != s.largest)
         throw invalid_argument("largest_radius: is " + std::to_string(largest) + ", but the plan was made for " +
                                std::to_string(s.largest));

@@ -168,6 +168,12 @@ std::int64_t largest_of(const variable_inputs& inputs, border_mode border) {
 
 // ---- arguments ------------------------------------------------------------------------------------------------------
 
+void refuse_sampling(const variable_inputs& inputs, const filter_options& options) {
+    constexpr const char* filter = "windows with a radius for every pixel on devices";
+    filters::refuse_sampling(options, filter);
+    filters::refuse_samples(inputs.mask, inputs.weights, filter);
+}
+
 filters::statistics_shapes shapes_of(const window_outputs& outputs, bool (*wanted)(const any_view&)) {
     const auto shape = [&](const any_view& v) { return wanted(v) ? std::optional(v.shape) : std::nullopt; };
     return {shape(outputs.mean), shape(outputs.variance), shape(outputs.deviation), shape(outputs.sum),
@@ -370,6 +376,7 @@ void local_contrast_plan::run_async(const filter_inputs& inputs, const filter_ou
 variable_box_filter_plan::variable_box_filter_plan(const variable_inputs& inputs, const filter_outputs& outputs,
                                                    const filter_options& options)
     : filter_plan([&] {
+          refuse_sampling(inputs, options);
           const filters::part given = filters::part_of(inputs);
           filters::check_radius_map(inputs.radius.shape, given, inputs.largest_radius);
           const std::int64_t largest = largest_of(inputs, options.border);
@@ -381,6 +388,7 @@ variable_box_filter_plan::variable_box_filter_plan(const variable_inputs& inputs
 
 void variable_box_filter_plan::run_async(const variable_inputs& inputs, const filter_outputs& outputs,
                                          workspace& workspace, stream_ref stream) const {
+    refuse_sampling(inputs, {});
     state_->run({inputs.image, results_of(outputs), inputs.radius}, inputs, workspace, stream);
 }
 
@@ -469,6 +477,7 @@ void local_contrast(const filter_inputs& inputs, const filter_outputs& outputs, 
 void variable_box_filter(const variable_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                          const filter_options& options) {
     check_device();
+    refuse_sampling(inputs, options);
     check_read("image", inputs.image);
     check_read("radius", inputs.radius);
     const filters::part given = filters::part_of(inputs);

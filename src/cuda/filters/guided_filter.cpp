@@ -24,6 +24,7 @@ namespace boxsum::cuda {
 namespace {
 
 filters::guided_shapes shapes_of(const guided_inputs& inputs, const filter_outputs& outputs, bool counts) {
+    filters::refuse_samples(inputs.mask, inputs.weights, filters::guided_on_devices);
     const std::optional guide = filters::has_guide(inputs) ? std::optional(inputs.guide.shape) : std::nullopt;
     return {inputs.image.shape, guide, outputs.result.shape, counts};
 }
@@ -190,7 +191,8 @@ int guided_filter_plan::device() const noexcept {
 void guided_filter_plan::run_async(const guided_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                                    stream_ref stream) const {
     const state& s = *state_;
-    if (outputs.count.data != nullptr) throw unsupported("count: a guided filter counts none");
+    if (outputs.count.data != nullptr) throw unsupported("count: a guided filter on devices counts none");
+    filters::refuse_samples(inputs.mask, inputs.weights, filters::guided_on_devices);
     call_memory arguments(s.filter.device());
     arguments.add(s.image, inputs.image);
     arguments.add(s.result, outputs.result);
@@ -215,6 +217,7 @@ void guided_filter_async(const guided_inputs& inputs, const filter_outputs& outp
 void guided_filter(const guided_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                    const guided_rule& rule, const filter_options& options) {
     const device_scope scope(device_of(stream));
+    filters::refuse_samples(inputs.mask, inputs.weights, filters::guided_on_devices);
     filters::check_memory(inputs, outputs);
     views_on_device views(inputs.image.data, stream);
     guided_inputs in{views.input("image", inputs.image)};

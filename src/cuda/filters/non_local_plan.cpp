@@ -87,7 +87,10 @@ struct non_local_means_plan::state {
 
 non_local_means_plan::non_local_means_plan(const non_local_inputs& inputs, const filter_outputs& outputs,
                                            const non_local_rule& rule, const filter_options& options)
-    : state_(std::make_shared<const state>(inputs, outputs, rule, options)) {}
+    : state_([&] {
+          filters::refuse_samples(inputs.mask, inputs.weights, filters::non_local_on_devices);
+          return std::make_shared<const state>(inputs, outputs, rule, options);
+      }()) {}
 
 std::size_t non_local_means_plan::workspace_bytes() const noexcept {
     return (held_bytes(state_->task) + 255) / 256 * 256;
@@ -100,7 +103,8 @@ int non_local_means_plan::device() const noexcept {
 void non_local_means_plan::run_async(const non_local_inputs& inputs, const filter_outputs& outputs,
                                      workspace& workspace, stream_ref stream) const {
     const state& s = *state_;
-    if (outputs.count.data != nullptr) throw unsupported("count: non-local means count none");
+    if (outputs.count.data != nullptr) throw unsupported("count: non-local means on devices count none");
+    filters::refuse_samples(inputs.mask, inputs.weights, filters::non_local_on_devices);
     call_memory arguments(s.device);
     arguments.add(s.image, inputs.image);
     arguments.add(s.result, outputs.result);
@@ -122,6 +126,7 @@ void non_local_means_async(const non_local_inputs& inputs, const filter_outputs&
 void non_local_means(const non_local_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                      const non_local_rule& rule, const filter_options& options) {
     (void)current_device();  // without one that is the first thing to say
+    filters::refuse_samples(inputs.mask, inputs.weights, filters::non_local_on_devices);
     (void)filters::make_non_local_job(inputs, outputs, rule, options);
     const device_scope scope(device_of(stream));
     views_on_device views(inputs.image.data, stream);

@@ -62,16 +62,16 @@ inline auto key_of(const filter_inputs& inputs) {
     return keys_of(image, at, whole, mask, weights, results);
 }
 inline auto key_of(const variable_inputs& inputs) {
-    const auto& [image, radius, largest, at, whole] = inputs;
-    return keys_of(image, radius, largest, at, whole);
+    const auto& [image, radius, largest, at, whole, mask, weights] = inputs;
+    return keys_of(image, radius, largest, at, whole, mask, weights);
 }
 inline auto key_of(const guided_inputs& inputs) {
-    const auto& [image, guide] = inputs;
-    return keys_of(image, guide);
+    const auto& [image, guide, mask, weights] = inputs;
+    return keys_of(image, guide, mask, weights);
 }
 inline auto key_of(const non_local_inputs& inputs) {
-    const auto& [image] = inputs;
-    return keys_of(image);
+    const auto& [image, mask, weights] = inputs;
+    return keys_of(image, mask, weights);
 }
 inline auto key_of(const blob_inputs& inputs) {
     const auto& [image] = inputs;

@@ -447,7 +447,9 @@ TEST_F(device_guided_filter, refusals) {
     EXPECT_EQ(filtered({.image = p}, {other.view()}), "result: is host memory, but the image is device memory");
     EXPECT_EQ(filtered({.image = p}, {q}, {}, {.border = border_mode::constant}),
               "border: is constant, but what a guided filter has beyond the image are its fits there");
-    EXPECT_EQ(filtered({.image = p}, {q}, {}, {.nan = nan_mode::omit}), "nan: every pixel counts in a guided filter");
+    EXPECT_EQ(filtered({.image = p}, {q}, {}, {.nan = nan_mode::omit}),
+              "nan: every pixel counts in a guided filter on devices");
+    EXPECT_EQ(filtered({.image = p, .mask = p}, {q}), "mask: every pixel counts in a guided filter on devices");
     const cuda::guided_filter_plan plan({.image = p}, {q});
     cuda::workspace workspace(plan.workspace_bytes(), stream());
     EXPECT_EQ(message([&] { plan.run_async({.image = p, .guide = p}, {q}, workspace, stream()); }),
