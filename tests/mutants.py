@@ -89,6 +89,7 @@ SUBJECTS = {
     "row_store": device("row_store"),
     "staged_rows": device("staged_rows"),
     "word_gather": device("word_gather"),
+    "instruction sets": Subject("cpu_test", ("src/cpu/instruction_set.cpp",)),
     "cpu bands": Subject("cpu_test", ("src/cpu/bands.cpp",)),
     "cpu wavefront": Subject("cpu_test", ("src/cpu/wavefront.cpp",)),
     "avx2 tables": Subject("cpu_test", ("src/cpu/simd/kernels_avx2.cpp",)),
@@ -1116,6 +1117,10 @@ MUTANTS = (
            "tests/support/device_oracle.cu", "device sums", "device_oracle.knows_*",
            "f.offset * (row - top) * (col - left)",
            "f.offset * row * col"),
+    Mutant("all_features_allowed", "a lesser machine is measured with what this one has",
+           "src/cpu/instruction_set.cpp", "instruction sets", "window_rows.come_from_*",
+           "known.store(detect() & (allowed | detected), std::memory_order_relaxed);",
+           "known.store(detect(), std::memory_order_relaxed);"),
 )
 
 # What continuous integration runs: each kind of source once, and fast ones.

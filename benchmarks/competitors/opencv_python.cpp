@@ -42,15 +42,32 @@ opencv_python::~opencv_python() {
     if (child_ > 0) ::waitpid(child_, nullptr, 0);
 }
 
-bool opencv_python::prepare(type_pair types, std::int64_t n) {
-    const std::string answer = ask("prepare " + name_of(types) + " " + std::to_string(n));
+bool opencv_python::prepare(const std::string& function, const std::string& types, std::int64_t n,
+                            std::int64_t radius) {
+    if (version_.empty()) return false;
+    const std::string what = function + " " + types;
+    const std::string answer = ask("prepare " + what + " " + std::to_string(n) + " " + std::to_string(radius));
     if (answer == "unsupported") return false;
-    if (answer != "ready") throw std::runtime_error("OpenCV of Python, " + name_of(types) + ": " + answer);
+    if (answer != "ready") throw std::runtime_error("OpenCV of Python, " + what + ": " + answer);
     return true;
 }
 
 double opencv_python::run(int times) {
     return std::stod(ask("run " + std::to_string(times)));
+}
+
+contestant opencv_python::turns(double round_ms) {
+    run(1);
+    const int count = computations_for(run(1), round_ms);
+    return {"newest OpenCV", [this, count] { told_us_ = run(count); }, count, [this] { run(1); }};
+}
+
+stopwatch opencv_python::watch() {
+    return [this](const std::function<void()>& turn) {
+        told_us_ = -1;
+        const double us = host_us(turn);
+        return told_us_ >= 0 ? told_us_ : us;
+    };
 }
 
 std::string opencv_python::ask(const std::string& request) {

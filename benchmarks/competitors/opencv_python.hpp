@@ -1,6 +1,6 @@
 #pragma once
 
-#include <boxsum/types.hpp>
+#include "measure/rounds.hpp"
 
 #include <sys/types.h>
 
@@ -9,9 +9,9 @@
 
 namespace boxsum::bench {
 
-/// cv::integral of the OpenCV that a Python interpreter has: its wheels are the newest there is, where distributions
+/// Functions of the OpenCV that a Python interpreter has: its wheels are the newest there is, where distributions
 /// package an older one. It runs in a process of its own, on the processors of the caller, which waits meanwhile; so
-/// its turns interleave with those of the others, on images and tables of its own (packed, on huge pages, random).
+/// its turns interleave with those of the others, on images and results of its own (packed, on huge pages, random).
 class opencv_python {
   public:
     /// Starts `interpreter`. Without it, or where it has no cv2, version() is empty and absent() says why.
@@ -23,14 +23,21 @@ class opencv_python {
     const std::string& version() const { return version_; }
     const std::string& absent() const { return absent_; }
 
-    /// Makes an image of n x n and its table, and compares the table with NumPy's sums; false where cv2 has no such
-    /// integral. Throws std::runtime_error when it is wrong.
-    bool prepare(type_pair types, std::int64_t n);
+    /// Makes an image of n x n, calls the function, of integrals or of windows, and compares its result with NumPy's;
+    /// false where cv2 has no such function of these types. Throws std::runtime_error when it is wrong.
+    bool prepare(const std::string& function, const std::string& types, std::int64_t n, std::int64_t radius = 0);
     /// Microseconds of `times` computations of what was prepared, by the child's clock.
     double run(int times);
 
+    /// A contestant that runs what was prepared, in turns of some `round_ms`. Races with it take watch() for their
+    /// stopwatch, which believes the child's clock: the question and the answer do not count.
+    contestant turns(double round_ms);
+    stopwatch watch();
+
   private:
     std::string ask(const std::string& request);
+
+    double told_us_ = -1;  ///< by the child since the stopwatch was started; below 0: nothing
 
     std::string version_;
     std::string absent_;

@@ -4,6 +4,7 @@
 
 #include "competitors/opencv_python.hpp"
 #include "cpu/core_latency.hpp"
+#include "cpu/costly_filters.hpp"
 #include "cpu/many_callers.hpp"
 #include "cpu/streaming_limit.hpp"
 #include "cpu/window_filters.hpp"
@@ -295,23 +296,11 @@ json run_case(const bench_case& c, const settings& s, opencv_python& newest) {
     const bool opencv = opencv_has_integral(c.input, c.table, c.squares);
     if (opencv) add("OpenCV", [&] { run_opencv_integral(image, c.table, out.data(), c.squares, squares.data()); });
 #endif
-    // Its process says how long it took; the question and the answer do not count.
-    double told_us = -1;
-    const bool has_newest = c.size >= least_size_of_newest && !newest.version().empty() && !c.squares &&
-                            newest.prepare({c.input, c.table}, c.size);
-    if (has_newest) {
-        newest.run(1);
-        const int count = computations_for(newest.run(1), s.round_ms);
-        candidates.push_back(
-            {"newest OpenCV", [&, count] { told_us = newest.run(count); }, count, [&] { newest.run(1); }});
-    }
-    const auto stopwatch = [&](const std::function<void()>& run) {
-        told_us = -1;
-        const double us = host_us(run);
-        return told_us >= 0 ? told_us : us;
-    };
+    if (c.size >= least_size_of_newest && !c.squares &&
+        newest.prepare("integral", name_of(type_pair{c.input, c.table}), c.size))
+        candidates.push_back(newest.turns(s.round_ms));
     const double latency = c.threads > 1 ? round_trip_ns() : 0;
-    const std::vector<spread> times = race(candidates, s.rounds, stopwatch);
+    const std::vector<spread> times = race(candidates, s.rounds, newest.watch());
 
     const double ours = times[0].median;
     const std::size_t limits = has_part ? 2 : 1;
@@ -351,7 +340,7 @@ json run_case(const bench_case& c, const settings& s, opencv_python& newest) {
     return row;
 }
 
-std::string goal_text(const json& row, const char* value, const char* goal, bool at_most = false) {
+std::string goal_text(const json& row, const char* value, const char* goal) {
     if (!row.contains(value)) return "-";
     char text[64];
     if (!row.contains(goal)) {
@@ -359,9 +348,7 @@ std::string goal_text(const json& row, const char* value, const char* goal, bool
     } else {
         const double got = row[value];
         const double wanted = row[goal];
-        const bool reached = at_most ? got <= wanted : got >= wanted;
-        std::snprintf(text, sizeof text, "%.2f (%s %.2f: %s)", got, at_most ? "<=" : ">=", wanted,
-                      reached ? "yes" : "no");
+        std::snprintf(text, sizeof text, "%.2f (>= %.2f: %s)", got, wanted, got >= wanted ? "yes" : "no");
     }
     return text;
 }
@@ -586,46 +573,69 @@ json run_forms(const settings& s) {
     return result;
 }
 
-/// Filters of windows of 4096 x 4096 pixels on one thread, in few rounds: half a minute in all.
-json run_filters(const settings& s) {
-    constexpr std::int64_t size = 4096;
-    if (!s.raw)
-        std::printf(
-            "| filter | radius | boxsum us | copy us | copies | OpenCV us | against OpenCV | over unmasked "
-            "|\n|---|---|---|---|---|---|---|---|\n");
-    json result = json::array();
-    for (const window_time& t : time_window_filters(size, std::min(s.rounds, 5))) {
-        json row;
-        row["filter"] = t.filter;
-        row["size"] = size;
-        row["radius"] = t.radius;
-        row["threads"] = 1;
-        row["instruction_set"] = describe_cpu().instruction_set;
-        row["correct"] = t.correct;
-        if (t.correct) {
-            row["boxsum_us"] = t.us;
-            row["copy_us"] = t.copy_us;
-            row["copies"] = t.copies();
-            if (t.target_copies > 0) row["target_copies"] = t.target_copies;
-            if (!t.peer.empty()) {
-                row["opencv"] = t.peer;
-                row["opencv_us"] = t.peer_us;
-                row["speedup_over_opencv"] = t.peer_us / t.us;
-                if (t.target_speedup > 0) row["target_speedup"] = t.target_speedup;
-            }
-            if (t.over_unmasked > 0) row["over_unmasked"] = t.over_unmasked;
-            if (t.target_most > 0) row["target_most"] = t.target_most;
-        }
-        if (!s.raw)
-            std::printf("| %s%s | %lld | %.0f | %.0f | %s | %.0f | %s | %s |\n", t.filter.c_str(),
-                        t.correct ? "" : ", WRONG RESULT", static_cast<long long>(t.radius), t.us, t.copy_us,
-                        goal_text(row, "copies", "target_copies", true).c_str(), t.peer_us,
-                        goal_text(row, "speedup_over_opencv", "target_speedup").c_str(),
-                        goal_text(row, "over_unmasked", "target_most", true).c_str());
-        std::fflush(stdout);
-        result.push_back(std::move(row));
+/// "1.52 (<= 1.60: yes)"
+std::string ratio_text(const marked_ratio& r) {
+    char text[64];
+    if (r.target == 0)
+        std::snprintf(text, sizeof text, "%.2f", r.value);
+    else
+        std::snprintf(text, sizeof text, "%.2f (%s %.2f: %s)", r.value, r.at_most ? "<=" : ">=", r.target,
+                      r.is_reached() ? "yes" : "no");
+    return text;
+}
+
+json row_of(const filter_time& t) {
+    json row;
+    row["group"] = t.group;
+    row["filter"] = t.filter;
+    row["pixels"] = t.pixels;
+    row["size"] = t.size;
+    row["radius"] = t.radius;
+    row["threads"] = t.threads;
+    row["instruction_set"] = t.instruction_set;
+    row["correct"] = t.correct;
+    if (!t.correct) return row;
+    row["boxsum_us"] = t.us;
+    if (t.copy_us > 0) row["copy_us"] = t.copy_us;
+    if (t.peer_us > 0) {
+        row["opencv"] = t.peer;
+        row["opencv_us"] = t.peer_us;
     }
-    if (!s.raw) std::printf("\n");
+    if (t.newest_us > 0) {
+        row["newest"] = t.newest;
+        row["newest_us"] = t.newest_us;
+    }
+    for (const marked_ratio& r : t.ratios) {
+        row[r.name] = r.value;
+        if (r.target > 0) row[r.target_name] = r.target;
+    }
+    return row;
+}
+
+/// Filters of windows, in few rounds: some minutes in all.
+json run_filters(const settings& s, opencv_python& newest, int most_threads) {
+    json result = json::array();
+    const auto take = [&](const filter_time& t) {
+        if (!s.raw && result.empty())
+            std::printf(
+                "| filter | pixels | size | radius | threads, isa | boxsum us | copy us | OpenCV us | newest us "
+                "| ratios |\n|---|---|---|---|---|---|---|---|---|---|\n");
+        std::string ratios;
+        for (const marked_ratio& r : t.ratios)
+            ratios += (ratios.empty() ? "" : ", ") + std::string(r.name) + " " + ratio_text(r);
+        if (!s.raw)
+            std::printf("| %s%s | %s | %lld^2 | %lld | %d, %s | %.0f | %.0f | %.0f | %.0f | %s |\n", t.filter.c_str(),
+                        t.correct ? "" : ", WRONG RESULT", t.pixels.c_str(), static_cast<long long>(t.size),
+                        static_cast<long long>(t.radius), t.threads, t.instruction_set.c_str(), t.us, t.copy_us,
+                        t.peer_us, t.newest_us, ratios.c_str());
+        std::fflush(stdout);
+        result.push_back(row_of(t));
+    };
+    const filter_settings settings{[&](std::string_view group) { return s.wants(std::string(group).c_str()); }, take,
+                                   &newest, std::min(s.rounds, 5), most_threads};
+    time_window_filters(settings);
+    time_costly_filters(settings);
+    if (!s.raw && !result.empty()) std::printf("\n");
     return result;
 }
 
@@ -644,7 +654,10 @@ int run(const settings& s) {
     if (s.types.empty() && s.isa == "auto" && s.wants("histograms")) report["histograms"] = run_histograms(s);
     if (s.types.empty() && s.isa == "auto" && s.wants("forms")) report["forms"] = run_forms(s);
     bool correct = true;
-    if (s.types.empty() && s.isa == "auto" && s.wants("filters")) report["filters"] = run_filters(s);
+    if (s.types.empty() && s.isa == "auto") {
+        json filters = run_filters(s, newest, pinned);
+        if (!filters.empty()) report["filters"] = std::move(filters);
+    }
     for (const json& row : report.value("filters", json::array())) correct = correct && row["correct"].get<bool>();
     report["rows"] = json::array();
     if (!s.raw) {
@@ -688,10 +701,13 @@ int main(int argc, char** argv) {
     app.add_option("--only", s.only,
                    "groups of the table of targets: aligned, packed (OpenCV's own layout), parts (a part beside the "
                    "whole), small, callers (many threads at once), histograms (of any width), forms (with an offset or "
-                   "an origin), filters (windows around all pixels), avx2")
+                   "an origin), avx2; filters (windows around all pixels), filters-avx2, filters-threads (two), "
+                   "filters-small (images), filters-flat (images whose pixels are all alike), filters-costly (guided, "
+                   "non-local means, blobs)")
         ->delimiter(',')
-        ->check(CLI::IsMember(
-            {"aligned", "packed", "parts", "small", "callers", "histograms", "forms", "filters", "avx2"}));
+        ->check(
+            CLI::IsMember({"aligned", "packed", "parts", "small", "callers", "histograms", "forms", "avx2", "filters",
+                           "filters-avx2", "filters-threads", "filters-small", "filters-flat", "filters-costly"}));
     app.add_option("--isa", s.isa, "auto, scalar, avx2, avx512, avx512-vnni, neon");
     app.add_option("--layout", s.layout)->check(CLI::IsMember({"inclusive", "exclusive", "padded"}));
     app.add_option("--rows", s.rows, "of tables of --types: aligned to 64 bytes, or packed")

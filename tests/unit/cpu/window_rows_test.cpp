@@ -34,6 +34,21 @@ std::vector<T> random_row(std::size_t n, std::mt19937_64& random) {
     return row;
 }
 
+#if defined(__x86_64__)
+/// Measurements of a lesser machine: nothing beyond what is allowed, and all again afterwards.
+TEST(window_rows, come_from_the_best_set_that_is_allowed) {
+    const unsigned all = machine_features();
+    allow_features(has_avx2);
+    EXPECT_EQ(machine_features(), all & has_avx2);
+    EXPECT_EQ(&window_rows_of_this_machine(), (all & has_avx2) != 0 ? &avx2::window_rows : &baseline::window_rows);
+    allow_features(0);
+    EXPECT_EQ(machine_features(), 0U);
+    EXPECT_EQ(&window_rows_of_this_machine(), &baseline::window_rows);
+    allow_features(~0U);
+    EXPECT_EQ(machine_features(), all);
+}
+#endif
+
 /// Every set has the bits of the plain one, for every remainder of its vectors, and writes nothing behind a row. (What
 /// the plain one computes is tested through the API, tests/unit/api/window_queries_test.cpp.)
 TEST(window_rows, all_sets_have_the_same_bits) {
