@@ -21,6 +21,9 @@ bool has_f16c() {
 
 constexpr unsigned detected = 1u << 31;
 
+/// What machine_features() found, once it has looked. No guarded static, which a fork may leave taken.
+constinit std::atomic<unsigned> known{0};
+
 unsigned detect() {
     unsigned found = detected;
 #if defined(__x86_64__)
@@ -65,11 +68,14 @@ std::size_t first_runnable() noexcept {
 }  // namespace
 
 unsigned machine_features() noexcept {
-    // Whoever comes first at the same time finds the same. No guarded static, which a fork may leave taken.
-    static constinit std::atomic<unsigned> known{0};
+    // Whoever comes first at the same time finds the same.
     unsigned found = known.load(std::memory_order_relaxed);
     if (found == 0) known.store(found = detect(), std::memory_order_relaxed);
     return found & ~detected;
+}
+
+void use_only(unsigned features) noexcept {
+    known.store((detect() & features) | detected, std::memory_order_relaxed);
 }
 
 std::span<const std::string_view> runnable_names() noexcept {

@@ -17,6 +17,9 @@ enum machine_feature : unsigned {
 };
 unsigned machine_features() noexcept;
 
+/// For tests: from now on the machine has no others than `features`.
+void use_only(unsigned features) noexcept;
+
 /// Names of the kernel sets that were compiled and that this machine can run, best first; the scalar set is always the
 /// last.
 std::span<const std::string_view> runnable_names() noexcept;
