@@ -18,7 +18,7 @@ enum machine_feature : unsigned {
 unsigned machine_features() noexcept;
 
 /// From now on machine_features() are those of `allowed` that the machine has: what a lesser one would run, for
-/// measurements. No other thread calls the library meanwhile.
+/// measurements and tests. No other thread calls the library meanwhile.
 void allow_features(unsigned allowed) noexcept;
 
 /// Names of the kernel sets that were compiled and that this machine can run, best first; the scalar set is always the

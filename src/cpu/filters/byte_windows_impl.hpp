@@ -4,6 +4,8 @@
 #include <cstring>
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 // Windows of 8-bit images, a row at a time, without shuffles: 32-bit lane l of a block of elements (as many as a vector
@@ -43,7 +45,7 @@ inline reals all_real(f32 x) {
 }
 
 /// a b + c, rounded once (`fused`) or twice: for what has a bound of its error.
-#if defined(__AVX512F__) || defined(__FMA__)
+#if defined(__AVX512F__) || defined(__FMA__) || defined(__aarch64__)
 constexpr bool fused = true;
 #else
 constexpr bool fused = false;
@@ -53,6 +55,8 @@ inline reals multiply_add(reals a, reals b, reals c) {
     return (reals)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif defined(__FMA__)
     return (reals)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+    return (reals)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
     return a * b + c;
 #endif
@@ -63,6 +67,8 @@ inline reals less_product(reals c, reals a, reals b) {
     return (reals)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif defined(__FMA__)
     return (reals)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+    return (reals)vfmsq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
     return c - a * b;
 #endif
@@ -185,6 +191,9 @@ inline words dot(halves v) {
     return (words)_mm256_madd_epi16((__m256i)v, (__m256i)weights);
 #elif defined(__SSE2__)
     return (words)_mm_madd_epi16((__m128i)v, (__m128i)weights);
+#elif defined(__aarch64__)
+    if constexpr (low == 1 && high == 1) return (words)vpaddlq_s16((int16x8_t)v);
+    return (words)(((numbers)((words)v << 16) >> 16) * low + ((numbers)v >> 16) * high);
 #else
     return (words)(((numbers)((words)v << 16) >> 16) * low + ((numbers)v >> 16) * high);
 #endif
@@ -248,6 +257,10 @@ struct four {
 inline words pack(const four& f) {
 #if defined(__AVX512F__)
     return chosen(all(0xffffu), chosen(all(0xffu), f.w[0], f.w[1] << 8), chosen(all(0xffu), f.w[2], f.w[3] << 8) << 16);
+#elif defined(__aarch64__)  // shifts that keep what is below
+    uint32x4_t packed = vsliq_n_u32((uint32x4_t)f.w[0], (uint32x4_t)f.w[1], 8);
+    packed = vsliq_n_u32(packed, (uint32x4_t)f.w[2], 16);
+    return (words)vsliq_n_u32(packed, (uint32x4_t)f.w[3], 24);
 #else
     return ((f.w[0] & 0xffu) | (f.w[1] & 0xffu) << 8) | ((f.w[2] & 0xffu) << 16 | f.w[3] << 24);
 #endif
@@ -662,6 +675,8 @@ inline bool any(numbers v) {
     return _mm256_movemask_ps((__m256)v) != 0;
 #elif defined(__SSE2__)
     return _mm_movemask_ps((__m128)v) != 0;
+#elif defined(__aarch64__)
+    return vminvq_s32((int32x4_t)v) < 0;
 #else
     const longs parts = (longs)v;
     u64 joined = 0;
@@ -818,6 +833,10 @@ inline words where_negative(const numbers (&v)[4], words yes) {
     const __m256i high = _mm256_packs_epi32((__m256i)v[2], (__m256i)v[3]);
     const words signs = in_order((words)_mm256_packs_epi16(low, high), order);
 #endif
+#elif defined(__aarch64__)  // shifts that keep what is above
+    uint32x4_t packed = vsriq_n_u32((uint32x4_t)v[3], (uint32x4_t)v[2], 8);
+    packed = vsriq_n_u32(packed, (uint32x4_t)v[1], 16);
+    const words signs = (words)vsriq_n_u32(packed, (uint32x4_t)v[0], 24);
 #else
     const words low = chosen(all(0xffu), (words)v[0] >> 24, (words)v[1] >> 16);
     const words high = chosen(all(0xff0000u), (words)v[2] >> 8, (words)v[3]);
@@ -1001,11 +1020,16 @@ inline few_numbers half_of(words v, lanes<u64>::list<i...>) {
 /// Half of the lanes, in double.
 template <int half>
 inline doubles in_double(words v) {
+#if defined(__aarch64__)  // GCC 12 converts lane by lane
+    const auto x = (uint32x4_t)v;
+    return (doubles)vcvtq_f64_u64(half == 0 ? vmovl_u32(vget_low_u32(x)) : vmovl_high_u32(x));
+#else
     const few_numbers x = half_of<half>(v, typename make_list<lanes_of_block / 2>::template of<lanes<u64>>{});
 #if defined(__AVX512F__)
     return (doubles)_mm512_maskz_cvtepu32_pd(0xff, (__m256i)x);
 #else  // what instruction sets have are conversions of signed numbers
     return __builtin_convertvector((few_numbers)(x ^ (s32)0x80000000), doubles) + 0x1p31;
+#endif
 #endif
 }
 template <int half, int... i>
@@ -1014,11 +1038,16 @@ inline few_reals half_of(reals v, lanes<u64>::list<i...>) {
 }
 template <int half>
 inline doubles of_single(reals v) {
+#if defined(__aarch64__)  // GCC 12 converts lane by lane
+    const auto x = (float32x4_t)v;
+    return (doubles)(half == 0 ? vcvt_f64_f32(vget_low_f32(x)) : vcvt_high_f64_f32(x));
+#else
     const few_reals x = half_of<half>(v, typename make_list<lanes_of_block / 2>::template of<lanes<u64>>{});
 #if defined(__AVX512F__)
     return (doubles)_mm512_maskz_cvtps_pd(0xff, (__m256)x);
 #else
     return __builtin_convertvector(x, doubles);
+#endif
 #endif
 }
 inline few_reals in_single(doubles v) {
@@ -1039,6 +1068,8 @@ inline doubles root_of(doubles v) {
     return (doubles)_mm256_sqrt_pd((__m256d)v);
 #elif defined(__SSE2__)
     return (doubles)_mm_sqrt_pd((__m128d)v);
+#elif defined(__aarch64__)
+    return (doubles)vsqrtq_f64((float64x2_t)v);
 #else
     for (int k = 0; k < bytes / 8; ++k) v[k] = __builtin_sqrt(v[k]);
     return v;
@@ -1051,6 +1082,8 @@ inline doubles less_product(doubles c, doubles a, doubles b) {
     return (doubles)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
 #elif defined(__FMA__)
     return (doubles)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#elif defined(__aarch64__)
+    return (doubles)vfmsq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
 #else
     return c - a * b;
 #endif

@@ -67,6 +67,8 @@ BOXSUM_INLINE inline reals as_reals(const f64* x) {
 BOXSUM_INLINE inline reals as_reals(const f32* x) {
 #if defined(__AVX512F__)  // GCC 12 converts halves
     return (reals)_mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(x));
+#elif defined(__aarch64__)  // lane by lane
+    return (reals)vcvt_f64_f32((float32x2_t)load<floats>(x));
 #else
     return __builtin_convertvector(load<floats>(x), reals);
 #endif

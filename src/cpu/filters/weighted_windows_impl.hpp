@@ -5,6 +5,8 @@
 #include <type_traits>
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 // Windows of pixels that may not count, in the scheme of group_windows_impl.hpp: sums of weights and of weighted
