@@ -301,18 +301,23 @@ void check_windows_of_eight_rows(const kernel_set& set, std::int64_t width, std:
     std::vector<f32> means[8];
     f64 *sums_to[8], row_counts[8], full[8];
     f32* means_to[8];
+    std::int64_t margin[8];
     for (std::int64_t c = 0; c < cols; ++c) counts[at(c)] = c < 3 ? 2 : c > cols - 4 ? 8 : 4;
     for (std::int64_t r = 0; r < 8; ++r) {
         sums[at(r)].assign(at(n + 16), -7);
-        means[at(r)].assign(at(n + 16), -7);
+        means[at(r)].assign(at(n + 32), -7);
         sums_to[r] = r == 5 ? nullptr : sums[at(r)].data() + 8;
-        means_to[r] = r == 2 ? nullptr : means[at(r)].data() + 8;
+        // Every other row begins with a line of the cache, as rows do that are stored past it.
+        const std::uintptr_t behind = reinterpret_cast<std::uintptr_t>(means[at(r)].data() + 8) % 64;
+        margin[r] = 8 + (r % 2 == 0 ? static_cast<std::int64_t>((64 - behind) % 64 / sizeof(f32)) : 0);
+        means_to[r] = r == 2 ? nullptr : means[at(r)].data() + margin[r];
         row_counts[r] = static_cast<f64>(1 << r);
         full[r] = 1 / (row_counts[r] * 4);
     }
     const group_memory along(width, 8 * channels);
-    const mean_factors factors{row_counts, counts.data(), full, std::min<std::int64_t>(3, cols),
-                               std::max<std::int64_t>(cols - 3, 3)};
+    const mean_factors factors{
+        row_counts,       counts.data(), full, std::min<std::int64_t>(3, cols), std::max<std::int64_t>(cols - 3, 3),
+        random() % 2 == 0};
     const f64* const past = more ? each.data() : nullptr;
     set.kernels->block.along_sums(sums_to, line.data(), along.windows, past, {}, cols, channels);
     set.kernels->block.along_means(means_to, line.data(), along.windows, past, factors, cols, channels);
@@ -324,7 +329,7 @@ void check_windows_of_eight_rows(const kernel_set& set, std::int64_t width, std:
                 ASSERT_EQ(sums[at(r)][at(8 + i)], expected) << "row " << r << ", element " << i;
             }
             if (r != 2) {  // powers of two: one rounding
-                ASSERT_EQ(means[at(r)][at(8 + i)],
+                ASSERT_EQ(means[at(r)][at(margin[r] + i)],
                           static_cast<f32>(expected / (row_counts[r] * counts[at(i / channels)])))
                     << "row " << r << ", element " << i;
             }
@@ -332,7 +337,8 @@ void check_windows_of_eight_rows(const kernel_set& set, std::int64_t width, std:
         const std::int64_t written = r == 5 ? 0 : n, means_written = r == 2 ? 0 : n;
         for (std::int64_t i = 0; i < 8; ++i) {
             ASSERT_TRUE(sums[at(r)][at(i)] == -7 && sums[at(r)][at(8 + written + i)] == -7);
-            ASSERT_TRUE(means[at(r)][at(i)] == -7 && means[at(r)][at(8 + means_written + i)] == -7);
+            ASSERT_TRUE(means[at(r)][at(margin[r] - 8 + i)] == -7 &&
+                        means[at(r)][at(margin[r] + means_written + i)] == -7);
         }
     }
 }

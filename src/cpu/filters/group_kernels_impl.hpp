@@ -175,9 +175,9 @@ void along(Out* const* rows, const f64* line, group_windows windows, const f64* 
             for (i64 i = 0; i < rounded; ++i) add_vectors(sums + i * step, beyond, step);
         const i64 count = cols - c < together ? cols - c : together, n = count * channels;
         if (factors.cols == nullptr) {
-            put_rows(rows, c * channels, sums, nullptr, 0, n);
+            put_rows(rows, c * channels, sums, nullptr, 0, n, factors.streaming);
         } else if (c >= factors.first_full && c + count <= factors.end_full) {
-            put_rows(rows, c * channels, sums, factors.full, 0, n);
+            put_rows(rows, c * channels, sums, factors.full, 0, n, factors.streaming);
         } else {
             for (i64 i = 0; i < rounded; ++i)
                 for (i64 r = 0; r < 8; r += lanes) {
@@ -185,9 +185,10 @@ void along(Out* const* rows, const f64* line, group_windows windows, const f64* 
                     const reals factor = 1.0 / (as_reals(factors.rows + r) * of_column);
                     for (i64 k = 0; k < channels; ++k) store(each + (i * channels + k) * 8 + r, factor);
                 }
-            put_rows(rows, c * channels, sums, each, 8, n);
+            put_rows(rows, c * channels, sums, each, 8, n, factors.streaming);
         }
     }
+    end_lines(factors.streaming);
 }
 
 /// Where a mean is not finite, neither it nor the spread is a number. Whether there is such a mean.
@@ -239,8 +240,8 @@ bool along_moments(Out* const* means, Out* const* spreads, const f64* line, grou
         if (merge_along(mean, spread, line + c * step, windows, beyond, along, c / 8, rounded, channels))
             any |= mark_what_is_not_finite(mean, spread, rounded * step);
         const i64 n = (cols - c < together ? cols - c : together) * channels;
-        if (means != nullptr) put_rows(means, c * channels, mean, nullptr, 0, n);
-        put_rows(spreads, c * channels, spread, nullptr, 0, n);
+        if (means != nullptr) put_rows(means, c * channels, mean, nullptr, 0, n, false);
+        put_rows(spreads, c * channels, spread, nullptr, 0, n, false);
     }
     return any;
 }

@@ -247,6 +247,7 @@ void floating_means(const row_job& job, const any_view& result, const band& b) {
     group_sums<Pixel> windows(job, rows, job.border_value);
     work_buffer<f64> cols(job.cols.extent);
     for (std::int64_t c = 0; c < job.cols.extent; ++c) cols[c] = static_cast<f64>(job.cols.count(c));
+    const bool streaming = job.streams(sizeof(f32));
     for (std::int64_t group = b.first / 8; 8 * group < b.end; ++group) {
         f64 counts[8], full[8];
         f32* to[8];
@@ -257,7 +258,7 @@ void floating_means(const row_job& job, const any_view& result, const band& b) {
             full[i] = 1 / (counts[i] * static_cast<f64>(job.cols.full));
             to[i] = wanted ? job.row_to<f32>(result, row, b.plane) : nullptr;
         }
-        windows.means(group, to, {counts, cols.data(), full, job.cols.first_uncut(), job.cols.end_uncut()});
+        windows.means(group, to, {counts, cols.data(), full, job.cols.first_uncut(), job.cols.end_uncut(), streaming});
     }
 }
 

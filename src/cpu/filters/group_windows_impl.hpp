@@ -356,9 +356,27 @@ BOXSUM_INLINE inline V beside(Half a, Half b, every_lane::list<i...>) {
     return __builtin_shufflevector(a, b, i...);
 }
 
+/// A line of results. Only stores of whole lines of the cache leave past it: what has to be joined before is slower.
+template <typename V, typename T>
+BOXSUM_INLINE inline void store_line(T* to, V v, [[maybe_unused]] bool streaming) {
+#if defined(__AVX512F__)
+    static_assert(sizeof(V) == 64);
+    if (streaming && reinterpret_cast<std::uintptr_t>(to) % 64 == 0)
+        return _mm512_stream_si512(reinterpret_cast<__m512i*>(to), (__m512i)v);
+#endif
+    store(to, v);
+}
+
+/// Behind lines that left past the cache, before others may read them.
+inline void end_lines([[maybe_unused]] bool streaming) {
+#if defined(__AVX512F__)
+    if (streaming) _mm_sfence();
+#endif
+}
+
 /// What becomes of eight sums of each element, times a factor. `sums` has whole squares.
 template <typename Out>
-void put_rows(Out* const* rows, i64 at, const f64* sums, const f64* factors, i64 factor_step, i64 n) {
+void put_rows(Out* const* rows, i64 at, const f64* sums, const f64* factors, i64 factor_step, i64 n, bool streaming) {
     typedef Out results __attribute__((vector_size(lanes * sizeof(Out))));
     typedef Out line __attribute__((vector_size(squares<Out> * lanes * sizeof(Out))));
     constexpr int length = squares<Out> * lanes;
@@ -384,7 +402,7 @@ void put_rows(Out* const* rows, i64 at, const f64* sums, const f64* factors, i64
             unrolled<lanes>([&](auto j) BOXSUM_INLINE {
                 Out* const out = rows[row + decltype(j)::value];
                 if (out == nullptr) return;
-                if (here == length) return store(out + at + i, t[decltype(j)::value]);
+                if (here == length) return store_line(out + at + i, t[decltype(j)::value], streaming);
                 std::memcpy(out + at + i, &t[decltype(j)::value], static_cast<std::size_t>(here) * sizeof(Out));
             });
         });

@@ -1,5 +1,7 @@
 #include "cpu/filters/row_job.hpp"
 
+#include "cpu/host.hpp"
+
 namespace boxsum::filters {
 
 row_job::row_job(const window_job& windows, const filter_inputs& inputs)
@@ -13,6 +15,12 @@ row_job::row_job(const window_job& windows, const filter_inputs& inputs)
       kernels(&rows_of_this_machine()) {
     shape.type = image.shape.type;
     threads = used_threads(threads, shape.planes * result_rows() * n());
+}
+
+bool row_job::streams(std::int64_t result_bytes) const {
+    const std::int64_t image_bytes = image.shape.rows * static_cast<std::int64_t>(size_of(shape.type));
+    const std::int64_t bytes = shape.planes * n() * (image_bytes + result_rows() * result_bytes);
+    return cpu::choose_store(bytes, threads, store_policy::automatic) == store_policy::streaming;
 }
 
 void for_each_band(const row_job& job, band_work work) {

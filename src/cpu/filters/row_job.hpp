@@ -25,6 +25,9 @@ struct row_job : window_job {
         return row_of<T>(image, row - part_row, plane);
     }
 
+    /// Whether results of so many bytes an element are better stored past the caches.
+    bool streams(std::int64_t result_bytes) const;
+
     template <typename T>
     T* row_to(const any_view& result, std::int64_t row, std::int64_t plane) const {
         return row_of<T>(result, row - first_row, plane);

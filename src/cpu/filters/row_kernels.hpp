@@ -74,6 +74,7 @@ struct group_windows {
 struct mean_factors {
     const f64 *rows, *cols, *full;
     std::int64_t first_full, end_full;
+    bool streaming = false;  ///< means are stored past the caches, where a kernel can
 };
 
 /// b's shares of a merge: part = nb / (na + nb), scale = na * nb / (na + nb).
@@ -135,6 +136,7 @@ struct weighted_results {
     f32 *const *weight_32f = nullptr, *const *mean_32f = nullptr, *const *spread_32f = nullptr;
     s32* const* count = nullptr;  ///< weights that are numbers below 2^31
     bool deviations = false;      ///< instead of variances
+    bool streaming = false;       ///< results are stored past the caches, where a kernel can
     f64 least = 0, fill = 0;
 };
 

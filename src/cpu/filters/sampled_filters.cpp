@@ -172,7 +172,12 @@ void written_band(const row_job& job, const window_outputs& outputs, const band&
     result_rows<f32> weight_32f(outputs.count, dtype::f32), mean_32f(outputs.mean, dtype::f32),
         spread_32f(spread, dtype::f32);
     result_rows<s32> count(outputs.count, dtype::u32);
+    const auto bytes_of = [](const any_view& v) {
+        return v.data != nullptr ? static_cast<std::int64_t>(size_of(v.shape.type)) : 0;
+    };
     weighted_results results{.deviations = outputs.deviation.data != nullptr,
+                             .streaming = job.streams(bytes_of(outputs.count) + bytes_of(outputs.sum) +
+                                                      bytes_of(outputs.mean) + bytes_of(spread)),
                              .least = job.weighted ? std::max(job.min_weight, std::numeric_limits<f64>::denorm_min())
                                                    : static_cast<f64>(std::max<std::int64_t>(job.min_count, 1)),
                              .fill = job.fill.value_or(std::numeric_limits<f64>::quiet_NaN())};

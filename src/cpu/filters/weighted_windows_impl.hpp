@@ -256,7 +256,7 @@ void along_weighted(const weighted_results& results, const f64* line, i64 plane,
         weighted_results_along<Value>(values, results, line + c * step, how, windows, beyond, c / 8, rounded, channels);
         const i64 n = (cols - c < together ? cols - c : together) * channels;
         const auto put = [&](auto* const* rows, const f64* of) {
-            if (rows != nullptr) put_rows(rows, c * channels, of, nullptr, 0, n);
+            if (rows != nullptr) put_rows(rows, c * channels, of, nullptr, 0, n, results.streaming);
         };
         put(results.weight, values.weight);
         put(results.sum, values.sum);
@@ -269,6 +269,7 @@ void along_weighted(const weighted_results& results, const f64* line, i64 plane,
             put(results.spread_32f, values.spread);
         }
     }
+    end_lines(results.streaming);
 }
 
 #undef BOXSUM_INLINE
