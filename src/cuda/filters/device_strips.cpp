@@ -80,12 +80,6 @@ std::int64_t strip_rows(const window_filter& filter, const filter_memory& memory
     return std::min(rows, std::max({strip_bytes / bytes, reach, std::int64_t{1}}));
 }
 
-any_view allocate_like(const view_shape& s, std::deque<device_buffer>& memory, stream_ref stream) {
-    const view_shape shape = device_shape(s.type, s.rows, s.cols, s.channels, s.planes);
-    memory.emplace_back(span_bytes(shape), stream);
-    return {memory.back().data(), shape};
-}
-
 /// A strip: rows first .. end - 1 have results, rows from .. to - 1 are read. All numbered in the whole image.
 struct strip {
     std::int64_t first, end, from, to;
@@ -145,60 +139,130 @@ std::vector<strip> strips_of(const window_job& job, std::int64_t height) {
     return strips;
 }
 
+/// Memory for a plane's rows on the device, of views' shapes.
+class rows_in_turn {
+  public:
+    event computed{timing::off};  ///< of whoever used them last
+
+  protected:
+    /// None for the shape of a view that is none.
+    any_view allocate(const view_shape& s, std::int64_t rows, stream_ref stream) {
+        if (s.rows == 0) return {};
+        const view_shape shape = device_shape(s.type, rows, s.cols, s.channels, 1);
+        memory_.emplace_back(span_bytes(shape), stream);
+        return {memory_.back().data(), shape};
+    }
+
+  private:
+    std::deque<device_buffer> memory_;
+};
+
+/// What strips read: rows of the image, its mask and weights.
+struct rows_read : rows_in_turn {
+    rows_read(const filter_memory& like, std::int64_t rows, stream_ref stream)
+        : image(allocate(like.image.shape, rows, stream)),
+          mask(allocate(like.mask.shape, rows, stream)),
+          weights(allocate(like.weights.shape, rows, stream)) {}
+
+    any_view image, mask, weights;
+};
+
+/// Rows of a strip's results, and what is read beside them.
+struct rows_written : rows_in_turn {
+    rows_written(const filter_memory& like, std::int64_t rows, stream_ref stream)
+        : radius(allocate(like.radius.shape, rows, stream)) {
+        for (std::size_t i = 0; i < results.size(); ++i)
+            results[i] = allocate(like.results[i].shape, rows, stream);
+    }
+
+    any_view radius;
+    result_views results;
+    event downloaded{timing::off};
+};
+
+/// Three strips share the device's memory: one arrives, one is computed, one leaves. Rows that the strip before has, too,
+/// come from there, so that each travels once, but for maps of one plane, which travel with each plane of the image.
 void run_on_host_memory(const window_filter& filter, const filter_memory& memory, std::int64_t strip_bytes) {
     const window_job& job = filter.windows;
-    const std::int64_t planes = job.shape.planes;
     const stream upload, work, download;
-    std::deque<device_buffer> buffers;
-    const any_view image = allocate_like(job.shape, buffers, work);
-    filter_memory on_device{image};
-    for (std::size_t i = 0; i < memory.results.size(); ++i)
-        if (memory.results[i].data != nullptr)
-            on_device.results[i] = allocate_like(memory.results[i].shape, buffers, work);
-    any_view radius, mask, weights;
-    const auto allocate = [&](const const_any_view& map, any_view& to, const_any_view& named) {
-        if (map.data != nullptr) named = to = allocate_like(map.shape, buffers, work);
-    };
-    allocate(memory.radius, radius, on_device.radius);
-    allocate(memory.mask, mask, on_device.mask);
-    allocate(memory.weights, weights, on_device.weights);
+    const std::vector<strip> strips = strips_of(job, strip_rows(filter, memory, strip_bytes));
+    std::int64_t most_read = 0, most_written = 0;
+    for (const strip& s : strips) {
+        most_read = std::max(most_read, s.to - s.from);
+        most_written = std::max(most_written, s.end - s.first);
+    }
+    const bool whole = most_read == job.shape.rows;  // windows that wrap around: all strips read the same rows
+    const std::size_t turns = std::min<std::size_t>(3, strips.size() * static_cast<std::size_t>(job.shape.planes));
+    std::deque<rows_read> read;
+    std::deque<rows_written> written;
+    while (read.size() < (whole ? 1 : turns)) read.emplace_back(memory, most_read, work);
+    while (written.size() < turns) written.emplace_back(memory, most_written, work);
     device_buffer extremes;
     if (filter.extremes) extremes = device_buffer(sizeof(window_extremes), work);
-
-    const std::vector<strip> strips = strips_of(job, strip_rows(filter, memory, strip_bytes));
-    strip_windows windows(filter, image.shape.row_stride);
+    strip_windows windows(filter, read.front().image.shape.row_stride);
     for (const strip& s : strips) windows.plan(s);
     windows.allocate(work);
     const wait_at_end guard{{upload, work, download}};
     let_wait(upload, work);  // the memory is there
 
-    for (std::int64_t plane = 0; plane < planes; ++plane) {
-        const filter_memory one = plane_of(on_device, plane);
-        std::int64_t uploaded = job.part_row;
+    std::size_t turn = 0;
+    for (std::int64_t plane = 0; plane < job.shape.planes; ++plane) {
+        const filter_memory given = plane_of(memory, plane);
+        const rows_read* before = nullptr;
+        row_range there{job.part_row, job.part_row};  // rows that lie before
         for (const strip& s : strips) {
-            if (s.to > uploaded) {
-                const std::int64_t begin = uploaded - job.part_row, end = s.to - job.part_row;
-                copy_async(rows_of(memory.image, plane, begin, end), rows_of(image, plane, begin, end), upload);
-                const auto with_it = [&](const const_any_view& map, const any_view& to) {
-                    if (map.data != nullptr && plane < map.shape.planes)
-                        copy_async(rows_of(map, plane, begin, end), rows_of(to, plane, begin, end), upload);
+            rows_read& in = read[turn % read.size()];
+            rows_written& out = written[turn % written.size()];
+            ++turn;
+            const std::int64_t base = whole ? job.part_row : s.from;  // the row at the start of `in`
+            if (!whole || before == nullptr) in.computed.precede(upload);
+            const auto bring = [&](const const_any_view& from, const any_view& to, const any_view* kept) {
+                if (from.data == nullptr) return;
+                const auto fetch = [&](std::int64_t first, std::int64_t end) {
+                    if (first < end)
+                        copy_async(rows_of(from, 0, first - job.part_row, end - job.part_row),
+                                   rows_of(to, 0, first - base, end - base), upload);
                 };
-                with_it(memory.mask, mask);
-                with_it(memory.weights, weights);
-                uploaded = s.to;
-            }
+                if (kept == nullptr) return fetch(s.from, s.to);
+                const std::int64_t first = std::max(there.first, s.from), end = std::min(there.end, s.to);
+                if (first >= end) return fetch(s.from, s.to);
+                if (!whole)
+                    copy_async(rows_of(const_any_view(*kept), 0, first - there.first, end - there.first),
+                               rows_of(to, 0, first - base, end - base), upload);
+                fetch(s.from, first);
+                fetch(end, s.to);
+            };
+            bring(given.image, in.image, before == nullptr ? nullptr : &before->image);
+            bring(given.mask, in.mask, before == nullptr ? nullptr : &before->mask);
+            bring(given.weights, in.weights, before == nullptr ? nullptr : &before->weights);
+            there = whole && before != nullptr ? row_range{there.first, std::max(there.end, s.to)}
+                                               : row_range{s.from, s.to};
+            before = &in;
+
             const std::int64_t first = s.first - job.first_row, end = s.end - job.first_row;  // of the results
-            if (radius.data != nullptr && plane < radius.shape.planes)
-                copy_async(rows_of(memory.radius, plane, first, end), rows_of(radius, plane, first, end), upload);
+            if (given.radius.data != nullptr) {
+                out.computed.precede(upload);
+                copy_async(rows_of(given.radius, 0, first, end), rows_of(out.radius, 0, 0, end - first), upload);
+            }
             let_wait(work, upload);
-            const window_task task = windows.enqueue(
-                rows_of(const_any_view(image), plane, s.from - job.part_row, s.to - job.part_row), s, work);
-            enqueue_step(filter, task, one, windows.scratch(), static_cast<window_extremes*>(extremes.data()), work);
-            let_wait(download, work);
-            for (std::size_t i = 0; i < memory.results.size(); ++i)
-                if (memory.results[i].data != nullptr)
-                    copy_async(rows_of(on_device.results[i], plane, first, end),
-                               rows_of(memory.results[i], plane, first, end), download);
+            out.downloaded.precede(work);
+            filter_memory here;  // named as if all rows were there
+            here.mask = from_row_zero(const_any_view(in.mask), base - job.part_row);
+            here.weights = from_row_zero(const_any_view(in.weights), base - job.part_row);
+            here.radius = from_row_zero(const_any_view(out.radius), first);
+            for (std::size_t i = 0; i < here.results.size(); ++i)
+                if (out.results[i].data != nullptr) here.results[i] = from_row_zero(out.results[i], first);
+            const window_task task =
+                windows.enqueue(rows_of(const_any_view(in.image), 0, s.from - base, s.to - base), s, work);
+            enqueue_step(filter, task, here, windows.scratch(), static_cast<window_extremes*>(extremes.data()), work);
+            in.computed.record(work);
+            out.computed.record(work);
+            out.computed.precede(download);
+            for (std::size_t i = 0; i < out.results.size(); ++i)
+                if (out.results[i].data != nullptr)
+                    copy_async(rows_of(const_any_view(out.results[i]), 0, 0, end - first),
+                               rows_of(given.results[i], 0, first, end), download);
+            out.downloaded.record(download);
         }
     }
     work.synchronize();
