@@ -23,20 +23,20 @@ struct marked_ratio {
 
 /// One filter of one image; microseconds of a call, medians of the rounds.
 struct filter_time {
-    std::string group;              ///< "filters", "filters-avx2" and so on, as they are chosen
-    std::string filter;             ///< "box mean 8u"
+    std::string group = {};              ///< "filters", "filters-avx2" and so on, as they are chosen
+    std::string filter = {};             ///< "box mean 8u"
     std::string pixels = "random";  ///< or "grey", "black": all alike
     std::int64_t size = 0;
     std::int64_t radius = 0;
     int threads = 1;
-    std::string instruction_set;
+    std::string instruction_set = {};
     bool correct = false;  ///< all of the results, against sums of exact integers or doubles
     double us = 0;
     /// A copy of half as many bytes as the filter reads and writes, which so moves as many; 0: not timed.
     double copy_us = 0;
-    std::string peer;  ///< OpenCV's function; empty: it has none, or was not there when this was built
+    std::string peer = {};  ///< OpenCV's function; empty: it has none, or was not there when this was built
     double peer_us = 0;
-    std::string newest;  ///< the function of a Python interpreter's OpenCV
+    std::string newest = {};  ///< the function of a Python interpreter's OpenCV
     double newest_us = 0;
     std::vector<marked_ratio> ratios = {};
 };
