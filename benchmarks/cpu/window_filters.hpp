@@ -23,8 +23,8 @@ struct marked_ratio {
 
 /// One filter of one image; microseconds of a call, medians of the rounds.
 struct filter_time {
-    std::string group = {};              ///< "filters", "filters-avx2" and so on, as they are chosen
-    std::string filter = {};             ///< "box mean 8u"
+    std::string group = {};         ///< "filters", "filters-avx2" and so on, as they are chosen
+    std::string filter = {};        ///< "box mean 8u"
     std::string pixels = "random";  ///< or "grey", "black": all alike
     std::int64_t size = 0;
     std::int64_t radius = 0;

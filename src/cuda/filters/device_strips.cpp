@@ -171,8 +171,7 @@ struct rows_read : rows_in_turn {
 struct rows_written : rows_in_turn {
     rows_written(const filter_memory& like, std::int64_t rows, stream_ref stream)
         : radius(allocate(like.radius.shape, rows, stream)) {
-        for (std::size_t i = 0; i < results.size(); ++i)
-            results[i] = allocate(like.results[i].shape, rows, stream);
+        for (std::size_t i = 0; i < results.size(); ++i) results[i] = allocate(like.results[i].shape, rows, stream);
     }
 
     any_view radius;
@@ -180,8 +179,9 @@ struct rows_written : rows_in_turn {
     event downloaded{timing::off};
 };
 
-/// Three strips share the device's memory: one arrives, one is computed, one leaves. Rows that the strip before has, too,
-/// come from there, so that each travels once, but for maps of one plane, which travel with each plane of the image.
+/// Three strips share the device's memory: one arrives, one is computed, one leaves. Rows that the strip before has,
+/// too, come from there, so that each travels once, but for maps of one plane, which travel with each plane of the
+/// image.
 void run_on_host_memory(const window_filter& filter, const filter_memory& memory, std::int64_t strip_bytes) {
     const window_job& job = filter.windows;
     const stream upload, work, download;
