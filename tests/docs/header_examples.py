@@ -66,6 +66,7 @@ EXAMPLES = {
         "boxsum::const_any_view noisy, boxsum::any_view smooth, boxsum::const_any_view mask, boxsum::const_any_view photo, "
         "boxsum::any_view matte",
     ("non_local_means.hpp", "result(p) = "): None,  # a formula
+    ("non_local_means.hpp", "n(p, q) = "): None,  # a formula
     ("non_local_means.hpp", "boxsum::non_local_means("):
         "boxsum::const_any_view noisy, boxsum::any_view clean",
     ("variable_blur.hpp", "boxsum::variable_blur("):
