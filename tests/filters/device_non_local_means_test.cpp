@@ -361,7 +361,8 @@ TEST_F(device_non_local_means, refusals) {
     EXPECT_EQ(plan({image}, {result}, {}, {.threads = -1}), "threads: is -1, must be 0 (automatic) or more");
     EXPECT_EQ(plan({image}, {image_view<std::uint8_t>(nullptr, 7, 8)}),
               "result: rows is 7, but that of the image is 8");
-    EXPECT_EQ(plan({image}, {result, image_view<double>(nullptr, 8, 8)}), "count: non-local means on devices count none");
+    EXPECT_EQ(plan({image}, {result, image_view<double>(nullptr, 8, 8)}),
+              "count: non-local means on devices count none");
     EXPECT_EQ(message([&] { cuda::non_local_means({image}, {image}, stream()); }), "result: overlaps image");
     EXPECT_EQ(message([&] { cuda::non_local_means({image}, {result}, stream(), {.noise = -1}); }),
               "noise: is -1, must be finite and not negative");

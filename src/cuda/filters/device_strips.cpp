@@ -208,7 +208,7 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
     std::size_t turn = 0;
     for (std::int64_t plane = 0; plane < job.shape.planes; ++plane) {
         const filter_memory given = plane_of(memory, plane);
-        const rows_read* before = nullptr;
+        rows_read* before = nullptr;
         row_range there{job.part_row, job.part_row};  // rows that lie before
         for (const strip& s : strips) {
             rows_read& in = read[turn % read.size()];
@@ -226,15 +226,16 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
                 if (kept == nullptr) return fetch(s.from, s.to);
                 const std::int64_t first = std::max(there.first, s.from), end = std::min(there.end, s.to);
                 if (first >= end) return fetch(s.from, s.to);
-                if (!whole)
+                if (!whole)  // the link does not wait for it
                     copy_async(rows_of(const_any_view(*kept), 0, first - there.first, end - there.first),
-                               rows_of(to, 0, first - base, end - base), upload);
+                               rows_of(to, 0, first - base, end - base), work);
                 fetch(s.from, first);
                 fetch(end, s.to);
             };
             bring(given.image, in.image, before == nullptr ? nullptr : &before->image);
             bring(given.mask, in.mask, before == nullptr ? nullptr : &before->mask);
             bring(given.weights, in.weights, before == nullptr ? nullptr : &before->weights);
+            if (before != nullptr && before != &in) before->computed.record(work);  // and copied from
             there = whole && before != nullptr ? row_range{there.first, std::max(there.end, s.to)}
                                                : row_range{s.from, s.to};
             before = &in;
