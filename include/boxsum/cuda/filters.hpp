@@ -28,6 +28,7 @@
 /// - Host images travel in strips: while one is computed, the next is uploaded and the one before downloaded. That
 ///   overlaps only for page-locked memory (pinned_buffer), and only for windows that reach no further than a strip is
 ///   high; larger ones, windows that repeat the image, and Wolf's threshold take each plane as one strip.
+///   Three strips lie on the device, so that an image may exceed it.
 ///   The strips have streams of their own: `stream` is not used then, and work that was enqueued on it is not waited
 ///   for.
 /// - Images of 8u, 16u, 16s, 32f and 64f; 32u, 32s and 16f are unsupported.

@@ -11,7 +11,7 @@ namespace boxsum::cuda {
 
 /// Of a strip, for host memory: some megabytes a transfer, so that starting one costs nothing, but many strips, so that
 /// the first upload and the last download, which nothing overlaps, are short.
-inline constexpr std::int64_t default_strip_bytes = std::int64_t{8} << 20;
+inline constexpr std::int64_t default_strip_bytes = std::int64_t{16} << 20;
 
 /// Runs a filter on device memory on `stream`, or on host memory on streams of its own, and waits. Throws
 /// invalid_argument for a mixture of both or memory of another device.
