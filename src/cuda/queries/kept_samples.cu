@@ -41,6 +41,15 @@ struct sample_task {
     refused_values refused;
     std::int64_t planes, rows, cols, channels;
     samples pixels, counts, sums, squares, weighted;
+    samples positive, negative;
+    std::uint32_t* any_infinite;
+
+    __device__ void mark(bool is_positive, bool is_negative, std::int64_t plane, std::int64_t row, std::int64_t col,
+                         std::int64_t channel) const {
+        positive.at<std::uint8_t>(plane, row, col, channel) = is_positive ? 1 : 0;
+        negative.at<std::uint8_t>(plane, row, col, channel) = is_negative ? 1 : 0;
+        if (is_positive || is_negative) *any_infinite = 1;
+    }
 };
 
 template <typename Word>
@@ -67,7 +76,14 @@ __global__ void __launch_bounds__(block_threads) keep_pixels_kernel(sample_task 
     for_own_elements(t, [&](std::int64_t plane, std::int64_t row, std::int64_t col, std::int64_t channel) {
         const Word pixel = t.image.at<const Word>(plane, row, col, channel);
         const bool kept = does_count(t, pixel, plane, row, col, channel);
-        if (t.pixels.data != nullptr) t.pixels.at<Word>(plane, row, col, channel) = kept ? pixel : Word{0};
+        Word summed = kept ? pixel : Word{0};
+        if (t.positive.data != nullptr) {
+            const std::uint64_t size = summed & t.refused.magnitude;
+            const bool nan = size > t.refused.infinity, infinite = size == t.refused.infinity, minus = size != summed;
+            t.mark(nan || (infinite && !minus), nan || (infinite && minus), plane, row, col, channel);
+            if (nan || infinite) summed = 0;
+        }
+        if (t.pixels.data != nullptr) t.pixels.at<Word>(plane, row, col, channel) = summed;
         if (t.counts.data != nullptr) t.counts.at<std::uint8_t>(plane, row, col, channel) = kept ? 1 : 0;
     });
 }
@@ -84,8 +100,15 @@ __global__ void __launch_bounds__(block_threads) weigh_pixels_kernel(sample_task
         memcpy(&bits, &pixel, sizeof bits);
         const float given = t.weights.at<const float>(plane, row, col, channel);
         const bool kept = given > 0 && given <= FLT_MAX && does_count(t, bits, plane, row, col, channel);
+        if (t.counts.data != nullptr) t.counts.at<std::uint8_t>(plane, row, col, channel) = kept ? 1 : 0;
         const double w = static_cast<double>(given), x = number_of(pixel);
-        t.sums.at<double>(plane, row, col, channel) = kept ? w * x : 0;
+        double product = kept ? w * x : 0;
+        if (t.positive.data != nullptr) {
+            const bool nan = product != product;
+            t.mark(nan || product > DBL_MAX, nan || product < -DBL_MAX, plane, row, col, channel);
+            if (!(fabs(product) <= DBL_MAX)) product = 0;
+        }
+        t.sums.at<double>(plane, row, col, channel) = product;
         if (t.squares.data != nullptr) t.squares.at<double>(plane, row, col, channel) = kept ? w * x * x : 0;
         if (t.weighted.data != nullptr) t.weighted.at<double>(plane, row, col, channel) = kept ? w : 0;
     });
@@ -130,7 +153,10 @@ void enqueue_kept(const sat_inputs& inputs, const std::optional<double>& nodata,
                      .counts = samples(to.counts),
                      .sums = samples(to.sums),
                      .squares = samples(to.squares),
-                     .weighted = samples(to.weights)};
+                     .weighted = samples(to.weights),
+                     .positive = samples(to.positive),
+                     .negative = samples(to.negative),
+                     .any_infinite = to.any_infinite};
     const auto blocks = (s.cols * s.channels + block_threads - 1) / block_threads;
     const launch_shape shape{
         .grid = dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(std::min(s.planes * s.rows, most_lines))),
