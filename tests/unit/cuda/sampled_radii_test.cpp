@@ -55,6 +55,8 @@ class sampled_radii : public test::gpu_stream_test {
                            planes = 1 + below(random, 2);
         sample_setting s = test::any_samples<T>(channels, planes, random);
         if (std::is_same_v<Count, std::uint32_t>) s.weighted = false;
+        const bool plain = below(random, 4) == 0;  // for the kernels of windows that all count
+        if (plain) s = {};
         if (std::is_integral_v<Out> && !std::is_same_v<T, Out>) return;
         if (!has_tables<T>(s.weighted)) return;
         sampled_pixels<T> from(rows, cols, channels, planes, s, random);
@@ -74,7 +76,11 @@ class sampled_radii : public test::gpu_stream_test {
             how.min_weight = static_cast<double>(below(random, 12)) / 4;
         else
             how.min_count = 1 + below(random, 2) * below(random, 6);
-        const bool counted = below(random, 3) != 0;
+        if (plain) {
+            how.rounding = rounding_mode::half_up;
+            how.min_count = 1;
+        }
+        const bool counted = !plain && below(random, 3) != 0;
         SCOPED_TRACE(std::string(name_of(dtype_of<T>)) + " to " + std::string(name_of(dtype_of<Out>)) + ", " +
                      std::to_string(rows) + " x " + std::to_string(cols) + " x " + std::to_string(channels) + ", " +
                      std::string(name_of(how.border)) + (s.masked ? ", masked" : "") +
@@ -290,26 +296,28 @@ TEST_F(sampled_radii, keep_what_is_not_finite_to_its_windows) {
 /// Where nothing counts nothing is a little more than 0.
 TEST_F(sampled_radii, leave_no_weight_where_nothing_counts) {
     if (!has_tables<float>(true)) GTEST_SKIP() << "needs BOXSUM_TYPES=all";
-    constexpr std::int64_t n = 64;
-    std::vector<float> w(n), x(n, 3);
-    for (std::size_t i = 0; i < w.size(); ++i) w[i] = i % 8 < 4 ? 0.1F * static_cast<float>(i * i + 1) : 0;
-    const std::vector<std::uint8_t> radius(n, 1);
-    for (const bool tall : {false, true}) {
-        const std::int64_t rows = tall ? n : 1, cols = tall ? 1 : n;
-        std::vector<double> out(n), count(n);
-        cuda::variable_box_filter({.image = image_view<const float>(x.data(), rows, cols),
-                                   .radius = image_view<const std::uint8_t>(radius.data(), rows, cols),
-                                   .weights = image_view<const float>(w.data(), rows, cols)},
-                                  {.result = image_view<double>(out.data(), rows, cols),
-                                   .count = image_view<double>(count.data(), rows, cols)},
-                                  stream(), {.fill = -1});
-        for (std::size_t i = 0; i < w.size(); ++i) {
-            if (i % 8 == 5 || i % 8 == 6 || i == n - 1) {
-                EXPECT_EQ(count[i], 0) << i;
-                EXPECT_EQ(out[i], -1) << i;
-            } else {
-                EXPECT_NEAR(out[i], 3, 1e-9) << i;
-            }
+    constexpr std::int64_t n = 24;
+    const auto is_gap = [](std::int64_t i) { return (i >= 8 && i < 16) || i >= 22; };
+    const auto within = [](std::int64_t i) { return (i >= 9 && i < 15) || i == 23; };  // windows of gaps alone
+    std::vector<float> w(n * n), x(n * n, 3);
+    const std::vector<std::uint8_t> radius(n * n, 1);
+    for (std::int64_t i = 0; i < n * n; ++i)
+        w[static_cast<std::size_t>(i)] =
+            is_gap(i / n) && is_gap(i % n) ? 0 : 0.1F * static_cast<float>(std::pow(10.0, i % 13 - 6));
+    std::vector<double> out(n * n), count(n * n);
+    cuda::variable_box_filter(
+        {.image = image_view<const float>(x.data(), n, n),
+         .radius = image_view<const std::uint8_t>(radius.data(), n, n),
+         .weights = image_view<const float>(w.data(), n, n)},
+        {.result = image_view<double>(out.data(), n, n), .count = image_view<double>(count.data(), n, n)}, stream(),
+        {.fill = -1});
+    for (std::int64_t i = 0; i < n * n; ++i) {
+        const double mean = out[static_cast<std::size_t>(i)];
+        if (within(i / n) && within(i % n)) {
+            EXPECT_EQ(count[static_cast<std::size_t>(i)], 0) << i;
+            EXPECT_EQ(mean, -1) << i;
+        } else if (count[static_cast<std::size_t>(i)] > 1) {
+            EXPECT_NEAR(mean, 3, 1e-6) << i;
         }
     }
 }
