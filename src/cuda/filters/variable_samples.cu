@@ -19,81 +19,103 @@ struct sample_rule {
     bool beyond;                ///< pixels beyond a constant border count
     std::int64_t min_count;
     double min_weight, fill;
-    u32 half;  ///< 1: rounded half up; 0: down
+    bool half_up;  ///< rounded half up; else down
     any_view result, count;
 };
 
-/// What windows come to.
-template <typename Sum>
-struct sampled_window {
-    Sum sum;
-    std::int64_t count;  ///< pixels that count
-    f64 weight;          ///< theirs
-    bool positive, negative;
-
-    /// The sum, with what is not finite.
-    __device__ Sum total() const {
-        if constexpr (std::is_floating_point_v<Sum>)
-            return sum + (positive ? INFINITY : 0.0) - (negative ? INFINITY : 0.0);
-        else
-            return sum;
-    }
+/// What windows around N pixels below each other come to.
+template <typename Sum, int N>
+struct sampled_windows {
+    Sum sum[N];
+    std::int64_t count[N];  ///< pixels that count
+    f64 weight[N];          ///< theirs
+    bool positive[N], negative[N];
+    bool wanted[N];
 };
 
-template <typename T>
-__device__ void store_element(const any_view& to, std::int64_t row, std::int64_t element, T value) {
-    reinterpret_cast<T*>(static_cast<char*>(to.data) + row * to.shape.row_stride)[element] = value;
-}
-
-/// An integer, or a number that has become one, in the type of a result.
-template <typename Number>
-__device__ void store_number(const any_view& to, std::int64_t row, std::int64_t element, Number value) {
-    switch (to.shape.type) {
-        case dtype::u8:
-            return store_element(to, row, element, static_cast<u8>(value));
-        case dtype::u16:
-            return store_element(to, row, element, static_cast<u16>(value));
-        case dtype::s16:
-            return store_element(to, row, element, static_cast<s16>(value));
-        case dtype::u32:
-            return store_element(to, row, element, static_cast<u32>(value));
-        case dtype::f32:
-            return store_element(to, row, element, static_cast<f32>(value));
-        default:
-            return store_element(to, row, element, static_cast<f64>(value));
+/// An element of each of N rows.
+template <typename T, int N, typename Value>
+__device__ void store_column(const any_view& to, int row, std::int64_t element, const bool (&wanted)[N], Value value) {
+    char* const first = static_cast<char*>(to.data) + row * to.shape.row_stride;
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+        const T x = value(j);
+        if (wanted[j]) reinterpret_cast<T*>(first + j * to.shape.row_stride)[element] = x;
     }
 }
 
-/// Differences of a table may be off by a little where pixels are as small or large as can be.
-__device__ inline s64 rounded_mean(f64 mean, u32 half, dtype type) {
-    const f64 least = type == dtype::s16 ? -32768 : 0, most = type == dtype::u8    ? 255
-                                                              : type == dtype::s16 ? 32767
-                                                                                   : 65535;
+/// Of a mean in double. Differences of a table may be off by a little where pixels are as small or large as can be.
+template <typename T>
+__device__ T rounded_mean(f64 mean, bool half_up) {
+    constexpr auto least = static_cast<f64>(std::numeric_limits<T>::min()),
+                   most = static_cast<f64>(std::numeric_limits<T>::max());
     const f64 x = mean < least ? least : mean < most ? mean : most, below = floor(x);
-    return static_cast<s64>(below) + (half != 0 && x - below >= 0.5 ? 1 : 0);
+    return static_cast<T>(static_cast<s64>(below) + (half_up && x - below >= 0.5 ? 1 : 0));
 }
 
-/// `inner`: inside the image.
-template <typename Sum>
-__device__ void store_window(const sample_rule& rule, std::int64_t offset, std::int64_t row, std::int64_t element,
-                             const sampled_window<Sum>& w, bool inner) {
-    const bool weighted = rule.weights.data != nullptr;
-    const f64 weight = w.count == 0 ? 0 : w.weight;
-    if (rule.count.data != nullptr)
-        weighted ? store_number(rule.count, row, element, weight) : store_number(rule.count, row, element, w.count);
-    if (weighted ? !(weight > 0 && weight >= rule.min_weight) : w.count < rule.min_count)
-        return store_number(rule.result, row, element, rule.fill);
-    if constexpr (std::is_integral_v<Sum>) {
-        if (is_floating(rule.result.shape.type))
-            return store_number(rule.result, row, element, mean_of(w.sum, w.count, offset));
-        const auto n = static_cast<Sum>(w.count), x = w.sum + (rule.half != 0 ? n / 2 : 0);
-        if constexpr (sizeof(Sum) == 4)
-            if (inner) return store_number(rule.result, row, element, static_cast<s64>(inner_quotient(x, n)) - offset);
-        store_number(rule.result, row, element, static_cast<s64>(x / n) - offset);
+/// `inner`: windows inside the image.
+template <typename T, typename Sum, int N>
+__device__ T mean_as(const sample_rule& rule, std::int64_t offset, const sampled_windows<Sum, N>& w, int j,
+                     bool inner) {
+    if constexpr (std::is_floating_point_v<Sum>) {
+        const f64 sum = w.sum[j] + (w.positive[j] ? INFINITY : 0.0) - (w.negative[j] ? INFINITY : 0.0),
+                  mean = sum / (rule.weights.data != nullptr ? w.weight[j] : static_cast<f64>(w.count[j]));
+        if constexpr (std::is_floating_point_v<T>) return static_cast<T>(mean);
+        return rounded_mean<T>(mean, rule.half_up);
+    } else if constexpr (std::is_floating_point_v<T>) {
+        return static_cast<T>(mean_of(w.sum[j], w.count[j], offset));
     } else {
-        const f64 mean = w.total() / (weighted ? weight : static_cast<f64>(w.count));
-        if (is_floating(rule.result.shape.type)) return store_number(rule.result, row, element, mean);
-        store_number(rule.result, row, element, rounded_mean(mean, rule.half, rule.result.shape.type));
+        const auto n = static_cast<Sum>(w.count[j]), x = w.sum[j] + (rule.half_up ? n / 2 : 0);
+        if constexpr (sizeof(Sum) == 4)
+            if (inner) return static_cast<T>(inner_quotient(x, n) - static_cast<u32>(offset));
+        return static_cast<T>(x / n - static_cast<Sum>(offset));
+    }
+}
+
+template <typename Sum, int N>
+__device__ void store_windows(const sample_rule& rule, std::int64_t offset, int row, std::int64_t element,
+                              sampled_windows<Sum, N>& w, bool inner) {
+    const bool weighted = rule.weights.data != nullptr;
+    bool enough[N];
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+        if (w.count[j] == 0) w.weight[j] = 0;
+        enough[j] = weighted ? w.weight[j] > 0 && w.weight[j] >= rule.min_weight : w.count[j] >= rule.min_count;
+    }
+    const auto store_counts = [&](auto type) {
+        using T = decltype(type);
+        store_column<T>(rule.count, row, element, w.wanted,
+                        [&](int j) { return weighted ? static_cast<T>(w.weight[j]) : static_cast<T>(w.count[j]); });
+    };
+    const auto store_means = [&](auto type) {
+        using T = decltype(type);
+        const T fill = static_cast<T>(rule.fill);
+        store_column<T>(rule.result, row, element, w.wanted,
+                        [&](int j) { return enough[j] ? mean_as<T>(rule, offset, w, j, inner) : fill; });
+    };
+    if (rule.count.data != nullptr) {
+        switch (rule.count.shape.type) {
+            case dtype::u32:
+                store_counts(u32{});
+                break;
+            case dtype::f32:
+                store_counts(f32{});
+                break;
+            default:
+                store_counts(f64{});
+        }
+    }
+    switch (rule.result.shape.type) {
+        case dtype::u8:
+            return store_means(u8{});
+        case dtype::u16:
+            return store_means(u16{});
+        case dtype::s16:
+            return store_means(s16{});
+        case dtype::f32:
+            return store_means(f32{});
+        default:
+            return store_means(f64{});
     }
 }
 
@@ -113,11 +135,16 @@ __device__ __noinline__ void store_at_border(const device_task<Sum, Sum>& task, 
             return static_cast<std::int64_t>(sum_of(table_view<u64>{table.data, table.row_stride, false}));
         };
         const bool infinite = rule.any_infinite != nullptr && *rule.any_infinite != 0;
-        sampled_window<Sum> w{sum_of(task.table), all, 0, infinite && number_of(1) != 0, infinite && number_of(2) != 0};
-        if (rule.counts.data != nullptr) w.count = number_of(0) + outside;
-        if (rule.weights.data != nullptr) w.weight = sum_of(rule.weights) + static_cast<f64>(outside);
-        if (outside != 0) w.sum += static_cast<Sum>(outside) * task.border_sum;
-        store_window(rule, task.offset, row, std::int64_t{col} * task.channels + channel, w, false);
+        sampled_windows<Sum, 1> w{.sum = {sum_of(task.table)},
+                                  .count = {all},
+                                  .weight = {0},
+                                  .positive = {infinite && number_of(1) != 0},
+                                  .negative = {infinite && number_of(2) != 0},
+                                  .wanted = {true}};
+        if (rule.counts.data != nullptr) w.count[0] = number_of(0) + outside;
+        if (rule.weights.data != nullptr) w.weight[0] = sum_of(rule.weights) + static_cast<f64>(outside);
+        if (outside != 0) w.sum[0] += static_cast<Sum>(outside) * task.border_sum;
+        store_windows(rule, task.offset, row, std::int64_t{col} * task.channels + channel, w, false);
     }
 }
 
@@ -143,9 +170,10 @@ __device__ void inner_sums(T (&sum)[sampled_rows], const char* data, std::int64_
 
 /// As variable_mean_kernel does.
 template <typename Sum>
-__global__ __launch_bounds__(walk_threads) void sampled_variable_mean_kernel(
-    const __grid_constant__ device_task<Sum, Sum> task, const __grid_constant__ sample_rule rule,
-    const radius_plane radii, int most, int reach) {
+__global__ __launch_bounds__(walk_threads,
+                             2) void sampled_variable_mean_kernel(const __grid_constant__ device_task<Sum, Sum> task,
+                                                                  const __grid_constant__ sample_rule rule,
+                                                                  const radius_plane radii, int most, int reach) {
     const int col = static_cast<int>(blockIdx.x) * walk_threads + static_cast<int>(threadIdx.x);
     const auto width = static_cast<int>(task.cols.extent), height = static_cast<int>(task.rows.extent);
     if (col >= width) return;
@@ -174,32 +202,30 @@ __global__ __launch_bounds__(walk_threads) void sampled_variable_mean_kernel(
                 inner_sums(number, rule.counts.data + plane * rule.counts_plane, rule.counts.row_stride, row, element,
                            channels, words, radius, valid);
             };
-            Sum sum[sampled_rows];
-            u32 number[sampled_rows], positive[sampled_rows] = {}, negative[sampled_rows] = {};
-            f64 weight[sampled_rows] = {};
-            inner_sums(sum, task.table.data, task.table.row_stride, row, element, channels, 1, radius, valid);
-            if (counted) {
-                number_of(number, 0);
-            } else {
+            sampled_windows<Sum, sampled_rows> w{};
+            u32 number[sampled_rows] = {};
+            inner_sums(w.sum, task.table.data, task.table.row_stride, row, element, channels, 1, radius, valid);
+            if (counted) number_of(number, 0);
 #pragma unroll
-                for (int j = 0; j < sampled_rows; ++j) number[j] = (2 * radius[j] + 1) * (2 * radius[j] + 1);
+            for (int j = 0; j < sampled_rows; ++j) {
+                const u32 side_of = 2 * radius[j] + 1;
+                w.count[j] = counted ? number[j] : side_of * side_of;
+                w.wanted[j] = j < valid && inside[j];
             }
             if constexpr (std::is_floating_point_v<Sum>) {
                 if (rule.weights.data != nullptr)
-                    inner_sums(weight, rule.weights.data, rule.weights.row_stride, row, element, channels, 1, radius,
+                    inner_sums(w.weight, rule.weights.data, rule.weights.row_stride, row, element, channels, 1, radius,
                                valid);
                 if (infinite) {
-                    number_of(positive, 1);
-                    number_of(negative, 2);
+                    number_of(number, 1);
+#pragma unroll
+                    for (int j = 0; j < sampled_rows; ++j) w.positive[j] = number[j] != 0;
+                    number_of(number, 2);
+#pragma unroll
+                    for (int j = 0; j < sampled_rows; ++j) w.negative[j] = number[j] != 0;
                 }
             }
-#pragma unroll
-            for (int j = 0; j < sampled_rows; ++j)
-                if (j < valid && inside[j])
-                    store_window(rule, task.offset, first + j, element,
-                                 sampled_window<Sum>{sum[j], std::int64_t{number[j]}, weight[j], positive[j] != 0,
-                                                     negative[j] != 0},
-                                 true);
+            store_windows(rule, task.offset, first, element, w, true);
         }
 #pragma unroll
         for (int j = 0; j < sampled_rows; ++j)
@@ -227,7 +253,7 @@ void enqueue_sampled_variable_means(const window_task& task, const filters::wind
                            .min_count = job.min_count,
                            .min_weight = job.min_weight,
                            .fill = job.fill.value_or(real ? std::numeric_limits<double>::quiet_NaN() : 0),
-                           .half = job.rounding == rounding_mode::half_up ? 1U : 0U,
+                           .half_up = job.rounding == rounding_mode::half_up,
                            .result = result,
                            .count = count};
     const bool inner = has_32_bit_places(task.table, size_of(task.table.shape.type)) &&
