@@ -194,6 +194,28 @@ TEST_F(gpu_filters, radius_maps_agree_with_the_cpu) {
     }
 }
 
+/// Numbers of pixels beyond 32 bits.
+TEST_F(gpu_filters, radius_maps_count_windows_that_repeat_the_image) {
+    host_image radii(packed(dtype::u16, 23, 31, 1));
+    auto* const values = reinterpret_cast<std::uint16_t*>(radii.bytes.data());
+    for (int i = 0; i < 23 * 31; ++i) values[i] = static_cast<std::uint16_t>(i % 3 == 0 ? 40000 - i : i % 90);
+    host_image mask = test::random_image(packed(dtype::u8, 23, 31, 1), 16);
+    for (std::byte& m : mask.bytes) m &= std::byte{3};
+    for (const dtype type : {dtype::u8, dtype::u16, dtype::s16})
+        for (const border_mode border : {border_mode::reflect, border_mode::replicate, border_mode::constant,
+                                         border_mode::mirror, border_mode::wrap}) {
+            host_image image = test::random_image(packed(type, 23, 31, 2), 17), expected(image.shape),
+                       count(packed(dtype::f64, 23, 31, 2)), got(image.shape), got_count(count.shape);
+            const filter_options options{.border = border, .border_value = 7, .nodata = 5};
+            variable_box_filter({.image = image.view(), .radius = radii.view(), .mask = mask.view()},
+                                {.result = expected.view(), .count = count.view()}, options);
+            cuda::variable_box_filter({.image = image.view(), .radius = radii.view(), .mask = mask.view()},
+                                      {.result = got.view(), .count = got_count.view()}, stream(), options);
+            EXPECT_TRUE(got.bytes == expected.bytes) << name_of(type) << ", " << name_of(border);
+            EXPECT_TRUE(got_count.bytes == count.bytes) << name_of(type) << ", " << name_of(border);
+        }
+}
+
 TEST_F(gpu_filters, many_strips_give_what_one_does) {
     for (const std::int64_t radius : {1, 60, 1300}) {
         host_image image(packed(dtype::u8, 5000, 9001, 1, 1));  // some six strips
