@@ -280,6 +280,16 @@ RADIUS_MARK = 5  # for a radius for every pixel
 MOST_OF_UNMASKED = 1.6
 
 
+def radius_mark(row, found):
+    """What a row of a radius for every pixel is held against."""
+    plain = found.get((row["filter"].split(",")[0], row["n"], row["radius"]))
+    if row["n"] != 16384:
+        return ""
+    if plain and plain is not row:
+        return f" (<= {MOST_OF_UNMASKED * plain['x']:.1f})"
+    return f" (<= {RADIUS_MARK:.1f})" if row["filter"].endswith("8u") else ""
+
+
 def windows():
     """Windows of images on the device over a copy of all that they read and write, beside their marks."""
     text = ""
@@ -324,9 +334,8 @@ def windows():
         if patches:
             text += table(["filter", "image", "window, patch", "ms"], ["---", "---", "---", "--:"], patches) + "\n"
         if maps:
-            text += table(["a radius for every pixel", "image", "radii up to", "over a copy of image, map and result"], ["---", "---", "--:", "--:"],
-                          [[row["filter"], f"{row['n']}^2", str(row["radius"]),
-                            figure(row["x"], 2) + (f" (<= {RADIUS_MARK:.1f})" if row["n"] == 16384 else "")] for row in maps]) + "\n"
+            text += table(["a radius for every pixel", "image", "radii up to", "over a copy of what it reads and writes"], ["---", "---", "--:", "--:"],
+                          [[row["filter"], f"{row['n']}^2", str(row["radius"]), figure(row["x"], 2) + radius_mark(row, found)] for row in maps]) + "\n"
         for row in small:
             text += f"{row['filter']}, radius {row['radius']}, {row['n']} x {row['n']}: {figure(row['us'], 1)} us a launch.\n\n"
     return text or NOT_MEASURED

@@ -27,8 +27,8 @@ namespace {
 
 enum class filter { mean, threshold, statistics, contrast, guided, variable };
 
-/// What does not count; or a guide or a map of radii, which take the place of that.
-enum class sampled { no, mask, weights, nan_pixels, guide, colours, smooth_radii, random_radii };
+/// What does not count; or a guide or a map of radii, which take the place of that; or random radii and a mask.
+enum class sampled { no, mask, weights, nan_pixels, guide, colours, smooth_radii, random_radii, masked_radii };
 
 /// Sums of integers are exact in double. Those of values around 0 are not where windows hold many: they are finer than
 /// their largest sum.
@@ -68,11 +68,14 @@ constexpr window_case cases[] = {
     {"guided by colours 32f", filter::guided, dtype::f32, dtype::f32, sampled::colours},
     {"smooth radii 8u", filter::variable, dtype::u8, dtype::u8, sampled::smooth_radii},
     {"random radii 8u", filter::variable, dtype::u8, dtype::u8, sampled::random_radii},
+    {"random radii 8u, mask, count", filter::variable, dtype::u8, dtype::u8, sampled::masked_radii},
+    {"random radii 32f", filter::variable, dtype::f32, dtype::f32, sampled::random_radii},
+    {"random radii 32f, mask, count", filter::variable, dtype::f32, dtype::f32, sampled::masked_radii},
 };
 
-/// Device memory of one launch: images, what says which pixels count, and up to two results.
+/// Device memory of one launch: images, what says which pixels count, and up to two results. `mask`: beside radii.
 struct window_set {
-    cuda::device_buffer image, samples, first, second;
+    cuda::device_buffer image, samples, first, second, mask;
 };
 
 struct window_job {
@@ -82,6 +85,7 @@ struct window_job {
     bool guided() const { return c.what == filter::guided; }
     bool variable() const { return c.what == filter::variable; }  ///< radii are at most `radius`
     bool counted() const { return c.samples != sampled::no && !guided() && !variable(); }
+    bool masks_radii() const { return c.samples == sampled::masked_radii; }
     view_shape image_shape() const { return packed(c.image, n, n); }
     view_shape samples_shape() const {
         if (guided()) return packed(c.image, n, n, c.samples == sampled::colours ? 3 : 1);
@@ -90,7 +94,9 @@ struct window_job {
     }
     view_shape result_shape() const { return packed(c.result, n, n); }
     view_shape second_shape() const { return packed(dtype::f32, n, n); }
-    bool has_second() const { return c.what == filter::statistics || counted(); }
+    view_shape mask_shape() const { return packed(dtype::u8, n, n); }
+    bool has_count() const { return counted() || masks_radii(); }
+    bool has_second() const { return c.what == filter::statistics || has_count(); }
     bool has_samples() const { return c.samples != sampled::no && c.samples != sampled::nan_pixels; }
 
     /// Of a guided filter those of two passes over floats: image and two coefficients, and these, image and result.
@@ -98,7 +104,8 @@ struct window_job {
         if (guided()) return 28 * static_cast<std::size_t>(n * n);
         return cuda::span_bytes(image_shape()) + cuda::span_bytes(result_shape()) +
                (has_samples() ? cuda::span_bytes(samples_shape()) : 0) +
-               (has_second() ? cuda::span_bytes(second_shape()) : 0);
+               (has_second() ? cuda::span_bytes(second_shape()) : 0) +
+               (masks_radii() ? cuda::span_bytes(mask_shape()) : 0);
     }
 
     /// Images of floats hold integers up to 255.
@@ -167,13 +174,17 @@ std::string verdict_on_windows(const window_job& job, const window_set& set, cud
         };
         const auto of_rows = [](view_shape s, std::int64_t rows) { return packed(s.type, rows, s.cols, s.channels); };
         const std::vector<std::byte> pixels = rows_of(set.image.data(), job.image_shape(), top, bottom);
-        std::vector<std::byte> samples;
+        std::vector<std::byte> samples, mask;
         filter_inputs in{const_any_view{pixels.data(), of_rows(job.image_shape(), bottom - top)}};
         in.at = {top, 0};
         in.whole = {n, n};
         in.results = {first, first + high};
         if (job.variable()) {
             samples = rows_of(set.samples.data(), job.samples_shape(), first, first + high);
+            if (job.masks_radii()) {
+                mask = rows_of(set.mask.data(), job.mask_shape(), top, bottom);
+                in.mask = {mask.data(), of_rows(job.mask_shape(), bottom - top)};
+            }
         } else if (job.has_samples()) {
             samples = rows_of(set.samples.data(), job.samples_shape(), top, bottom);
             const const_any_view view{samples.data(), of_rows(job.samples_shape(), bottom - top)};
@@ -206,8 +217,9 @@ std::string verdict_on_windows(const window_job& job, const window_set& set, cud
                                      .radius = {samples.data(), of_rows(job.samples_shape(), high)},
                                      .largest_radius = job.radius,
                                      .at = in.at,
-                                     .whole = in.whole},
-                                    {result}, job.options());
+                                     .whole = in.whole,
+                                     .mask = in.mask},
+                                    {result, second}, job.options());
                 break;
             case filter::threshold:
                 adaptive_threshold(in, {result}, {.method = job.c.method}, job.options());
@@ -269,7 +281,8 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
         sets.push_back({cuda::device_buffer(cuda::span_bytes(job.image_shape()), stream),
                         cuda::device_buffer(job.has_samples() ? cuda::span_bytes(job.samples_shape()) : 0, stream),
                         cuda::device_buffer(cuda::span_bytes(job.result_shape()), stream),
-                        cuda::device_buffer(job.has_second() ? cuda::span_bytes(job.second_shape()) : 0, stream)});
+                        cuda::device_buffer(job.has_second() ? cuda::span_bytes(job.second_shape()) : 0, stream),
+                        cuda::device_buffer(job.masks_radii() ? cuda::span_bytes(job.mask_shape()) : 0, stream)});
         if (job.c.values == image_values::gaussian)
             fill_gaussian(sets.back().image, random, stream);
         else
@@ -277,10 +290,15 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
         if (job.guided() && job.has_samples())
             test::fill_exact({sets.back().samples.data(), job.samples_shape()}, 255, i + 1001, stream);
         if (job.variable()) fill_radii(job, sets.back().samples, random, stream);
-        if (!job.counted()) continue;
+        cuda::device_buffer& first_mask = job.masks_radii() ? sets[0].mask : sets[0].samples;
+        if (!job.has_count()) continue;
         // One pixel in four does not count; the same places in every set.
         if (i > 0) {
-            if (job.has_samples())
+            if (job.masks_radii())
+                BOXSUM_CUDA_TRY(cudaMemcpyAsync(sets[i].mask.data(), first_mask.data(),
+                                                cuda::span_bytes(job.mask_shape()), cudaMemcpyDeviceToDevice,
+                                                stream.get()));
+            else if (job.has_samples())
                 BOXSUM_CUDA_TRY(cudaMemcpyAsync(sets[i].samples.data(), sets[0].samples.data(),
                                                 cuda::span_bytes(job.samples_shape()), cudaMemcpyDeviceToDevice,
                                                 stream.get()));
@@ -290,10 +308,10 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
                                                 stream.get()));
             continue;
         }
-        if (job.c.samples == sampled::mask) {
+        if (job.c.samples == sampled::mask || job.masks_radii()) {
             std::vector<std::uint8_t> mask(pixels);
             for (std::uint8_t& m : mask) m = random() % 4 != 0;
-            BOXSUM_CUDA_TRY(cudaMemcpy(sets[0].samples.data(), mask.data(), pixels, cudaMemcpyHostToDevice));
+            BOXSUM_CUDA_TRY(cudaMemcpy(first_mask.data(), mask.data(), pixels, cudaMemcpyHostToDevice));
         } else {
             std::vector<float> values(pixels);
             const bool nan = job.c.samples == sampled::nan_pixels;
@@ -318,7 +336,7 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
     const auto outputs = [&](int i) {
         const window_set& s = sets[static_cast<std::size_t>(i) % count];
         filter_outputs out{{s.first.data(), job.result_shape()}};
-        if (job.counted()) out.count = {s.second.data(), job.second_shape()};
+        if (job.has_count()) out.count = {s.second.data(), job.second_shape()};
         return out;
     };
     const auto statistics = [&](int i) {
@@ -349,9 +367,12 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
             planned(cuda::local_contrast_plan(inputs(0), outputs(0), {}, job.options()), outputs);
             break;
         case filter::variable: {
-            const auto variable = [inputs, largest = job.radius](int i) {
+            const auto variable = [&sets, &job, inputs](int i) {
                 const filter_inputs in = inputs(i);
-                return variable_inputs{.image = in.image, .radius = in.mask, .largest_radius = largest};
+                variable_inputs all{.image = in.image, .radius = in.mask, .largest_radius = job.radius};
+                if (job.masks_radii())
+                    all.mask = {sets[static_cast<std::size_t>(i) % sets.size()].mask.data(), job.mask_shape()};
+                return all;
             };
             const cuda::variable_box_filter_plan plan(variable(0), outputs(0), job.options());
             workspace_bytes = plan.workspace_bytes();

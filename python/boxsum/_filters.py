@@ -228,8 +228,7 @@ def variable_box_filter(
         image: As in `box_filter`. Of floating images, means carry an error that grows with the image's sum
             (``docs/concepts.md``).
         radius: (rows, cols), or with the image's batch before; of any integer dtype, 0 to 2^31 - 1.
-        border, cval, mask, weights, nan, nodata, min_count, fill, dtype, channel_axis, out, threads: As in `box_filter`;
-            mask, weights, nan, nodata, min_count and fill not with arrays on a GPU.
+        border, cval, mask, weights, nan, nodata, min_count, fill, dtype, channel_axis, out, threads: As in `box_filter`.
 
     Returns:
         An array of the image's shape and library.

@@ -91,6 +91,38 @@ TEST_F(tool_on_a_device, blur_by_depth) {
     }
 }
 
+TEST_F(tool_on_a_device, blur_by_radii_with_a_mask) {
+    std::vector<std::uint8_t> image, radii, mask;
+    for (std::int64_t i = 0; i < rows * cols; ++i) {
+        image.push_back(static_cast<std::uint8_t>(i * 7919 % 251));
+        radii.push_back(static_cast<std::uint8_t>(i * 31 % 5));
+        mask.push_back(static_cast<std::uint8_t>(i * 13 % 3));
+    }
+    write("in.pgm", image);
+    write("radii.pgm", radii);
+    write("mask.pgm", mask);
+    const std::uint64_t before = emulation::bytes_from_host();
+    ASSERT_EQ(parse_command_line({"blur", path("in.pgm"), path("out.pgm"), "--radius-map", path("radii.pgm"), "--mask",
+                                  path("mask.pgm"), "--border", "wrap", "--device", "cuda", "-q"})(),
+              exit_code::done);
+    EXPECT_GE(emulation::bytes_from_host(), before + static_cast<std::uint64_t>(3 * rows * cols));
+    const std::vector<std::uint8_t> found = read("out.pgm");
+    for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t c = 0; c < cols; ++c) {
+            const auto at = static_cast<std::size_t>(r * cols + c);
+            const std::int64_t radius = radii[at];
+            std::int64_t sum = 0, count = 0;
+            for (std::int64_t y = r - radius; y <= r + radius; ++y)
+                for (std::int64_t x = c - radius; x <= c + radius; ++x) {
+                    const auto of = static_cast<std::size_t>((y + rows) % rows * cols + (x + cols) % cols);
+                    if (mask[of] == 0) continue;
+                    sum += image[of];
+                    ++count;
+                }
+            ASSERT_EQ(found[at], count == 0 ? 0 : (2 * sum + count) / (2 * count)) << r << ", " << c;
+        }
+}
+
 TEST_F(tool_on_a_device, convolve) {
     std::vector<std::uint8_t> image;
     for (std::int64_t i = 0; i < rows * cols; ++i) image.push_back(static_cast<std::uint8_t>(i * 7919 % 251));

@@ -194,6 +194,28 @@ TEST_F(gpu_filters, radius_maps_agree_with_the_cpu) {
     }
 }
 
+/// Numbers of pixels beyond 32 bits.
+TEST_F(gpu_filters, radius_maps_count_windows_that_repeat_the_image) {
+    host_image radii(packed(dtype::u16, 23, 31, 1));
+    auto* const values = reinterpret_cast<std::uint16_t*>(radii.bytes.data());
+    for (int i = 0; i < 23 * 31; ++i) values[i] = static_cast<std::uint16_t>(i % 3 == 0 ? 40000 - i : i % 90);
+    host_image mask = test::random_image(packed(dtype::u8, 23, 31, 1), 16);
+    for (std::byte& m : mask.bytes) m &= std::byte{3};
+    for (const dtype type : {dtype::u8, dtype::u16, dtype::s16})
+        for (const border_mode border : {border_mode::reflect, border_mode::replicate, border_mode::constant,
+                                         border_mode::mirror, border_mode::wrap}) {
+            host_image image = test::random_image(packed(type, 23, 31, 2), 17), expected(image.shape),
+                       count(packed(dtype::f64, 23, 31, 2)), got(image.shape), got_count(count.shape);
+            const filter_options options{.border = border, .border_value = 7, .nodata = 5};
+            variable_box_filter({.image = image.view(), .radius = radii.view(), .mask = mask.view()},
+                                {.result = expected.view(), .count = count.view()}, options);
+            cuda::variable_box_filter({.image = image.view(), .radius = radii.view(), .mask = mask.view()},
+                                      {.result = got.view(), .count = got_count.view()}, stream(), options);
+            EXPECT_TRUE(got.bytes == expected.bytes) << name_of(type) << ", " << name_of(border);
+            EXPECT_TRUE(got_count.bytes == count.bytes) << name_of(type) << ", " << name_of(border);
+        }
+}
+
 TEST_F(gpu_filters, many_strips_give_what_one_does) {
     for (const std::int64_t radius : {1, 60, 1300}) {
         host_image image(packed(dtype::u8, 5000, 9001, 1, 1));  // some six strips
@@ -235,9 +257,13 @@ TEST_F(gpu_filters, plans_are_captured_into_graphs) {
     const filter_options options{.window = {21, 30}, .border = border_mode::reflect};
     const threshold_rule wolf{.method = threshold_method::wolf};
     const contrast_rule contrast{.epsilon = 2};
-    // Means, ink, means by radius, variances, contrast.
-    std::vector<host_image> expected{host_image(shape), host_image(shape), host_image(shape), host_image(real),
-                                     host_image(real)};
+    host_image mask = test::random_image(packed(dtype::u8, 300, 401, 1, 1), 15);
+    for (std::byte& m : mask.bytes) m &= std::byte{1};
+    const any_view device_mask = device.upload(mask.view());
+    const filter_options by_mask{.border = border_mode::mirror, .nodata = 3, .min_count = 4, .fill = 9};
+    // Means, ink, means by radius, variances, contrast, means by radius of what counts.
+    std::vector<host_image> expected{host_image(shape), host_image(shape), host_image(shape),
+                                     host_image(real),  host_image(real),  host_image(shape)};
     std::vector<any_view> to;
     for (host_image& result : expected) to.push_back(device.upload(result.view()));
     const cuda::box_filter_plan means({image}, {to[0]}, options);
@@ -245,15 +271,19 @@ TEST_F(gpu_filters, plans_are_captured_into_graphs) {
     const cuda::variable_box_filter_plan by_radius({image, radius}, {to[2]});
     const cuda::local_statistics_plan variances({image}, {.variance = to[3]}, options);
     const cuda::local_contrast_plan contrasts({image}, {to[4]}, contrast, options);
-    cuda::workspace workspace(std::max({means.workspace_bytes(), ink.workspace_bytes(), by_radius.workspace_bytes(),
-                                        variances.workspace_bytes(), contrasts.workspace_bytes()}),
-                              stream());
+    const variable_inputs some{.image = image, .radius = radius, .mask = device_mask};
+    const cuda::variable_box_filter_plan of_some(some, {to[5]}, by_mask);
+    cuda::workspace workspace(
+        std::max({means.workspace_bytes(), ink.workspace_bytes(), by_radius.workspace_bytes(),
+                  variances.workspace_bytes(), contrasts.workspace_bytes(), of_some.workspace_bytes()}),
+        stream());
     const test::captured_graph graph(stream(), [&] {
         means.run_async({image}, {to[0]}, workspace, stream());
         ink.run_async({image}, {to[1]}, workspace, stream());
         by_radius.run_async({image, radius}, {to[2]}, workspace, stream());
         variances.run_async({image}, {.variance = to[3]}, workspace, stream());
         contrasts.run_async({image}, {to[4]}, workspace, stream());
+        of_some.run_async(some, {to[5]}, workspace, stream());
     });
     for (host_image* now : {&first, &second, &first}) {
         cuda::copy(now->view(), image, stream());
@@ -263,6 +293,8 @@ TEST_F(gpu_filters, plans_are_captured_into_graphs) {
         variable_box_filter({now->view(), radii.view()}, {expected[2].view()});
         local_statistics({now->view()}, {.variance = expected[3].view()}, options);
         local_contrast({now->view()}, {expected[4].view()}, contrast, options);
+        variable_box_filter({.image = now->view(), .radius = radii.view(), .mask = mask.view()}, {expected[5].view()},
+                            by_mask);
         for (std::size_t i = 0; i < to.size(); ++i) {
             host_image got(expected[i].shape);
             cuda::copy(to[i], got.view(), stream());

@@ -463,6 +463,24 @@ def test_pixels_that_do_not_count(library):
     np.testing.assert_array_equal(library.down(boxsum.box_filter(library.up(IMAGE[0]), 3, mask=library.up(mask))), expected)
 
 
+def test_pixels_that_do_not_count_by_radii(library):
+    rng = np.random.default_rng(3)
+    radius = rng.integers(0, 6, (37, 53)).astype(np.uint8)
+    mask, weights = rng.integers(0, 3, (37, 53)) > 0, rng.integers(-1, 5, (37, 53)).astype(np.float32) / 4
+    holes = np.where(rng.integers(0, 5, IMAGE.shape) > 0, IMAGE, np.nan)
+    for border in BORDERS:
+        for image, samples in (
+            (IMAGE, {}),
+            (IMAGE, {"mask": mask, "nodata": 7, "min_count": 5, "fill": 3}),
+            (holes, {"nan": "omit", "mask": mask, "dtype": "float64"}),
+            (holes, {"nan": "omit", "weights": weights, "min_count": 1.5, "dtype": "float64"}),
+        ):
+            expected = boxsum.variable_box_filter(image, radius, border=border, **samples)
+            there = {name: library.up(x) if isinstance(x, np.ndarray) else x for name, x in samples.items()}
+            actual = boxsum.variable_box_filter(library.up(image), library.up(radius), border=border, **there)
+            np.testing.assert_array_equal(library.down(actual), expected)
+
+
 def test_tables_of_pixels_that_do_not_count(library, emulated):
     boxes = np.array([[0, 0, 37, 53], [1, 2, 1, 1], [5, 6, 20, 30], [36, 52, 1, 1], [0, 0, 2, 2]])
     rng = np.random.default_rng(3)

@@ -147,9 +147,11 @@ window_filter contrast_of(const filters::contrast_job& job, const filters::resul
 window_filter variable_of(const filters::window_job& windows, const filters::result_shapes& results,
                           std::int64_t largest) {
     check_type(windows);
-    if (!is_of_tables(windows.rows.border)) refuse("border: is " + std::string(name_of(windows.rows.border)));
-    if (windows.rounding != rounding_mode::half_up) refuse("rounding: is floor");
-    if (results.count) refuse("count: is given");
+    if (windows.sampled() || windows.rounding != rounding_mode::half_up || results.count)
+        return {.windows = windows, .consume = [windows, largest](const filter_step& at) {
+                    enqueue_sampled_variable_means(at.task, windows, at.radius, largest, at.results[0], at.results[4],
+                                                   at.stream);
+                }};
     return {.windows = windows, .consume = [largest](const filter_step& at) {
                 enqueue_variable_means(at.task, at.radius, largest, at.results[0], at.stream);
             }};
@@ -167,12 +169,6 @@ std::int64_t largest_of(const variable_inputs& inputs, border_mode border) {
 }
 
 // ---- arguments ------------------------------------------------------------------------------------------------------
-
-void refuse_sampling(const variable_inputs& inputs, const filter_options& options) {
-    constexpr const char* filter = "windows with a radius for every pixel on devices";
-    filters::refuse_sampling(options, filter);
-    filters::refuse_samples(inputs.mask, inputs.weights, filter);
-}
 
 filters::statistics_shapes shapes_of(const window_outputs& outputs, bool (*wanted)(const any_view&)) {
     const auto shape = [&](const any_view& v) { return wanted(v) ? std::optional(v.shape) : std::nullopt; };
@@ -196,9 +192,12 @@ void check_device() {
     (void)current_device();  // without one that is the first thing to say
 }
 
-filter_memory memory_of(const filter_inputs& inputs, const result_views& results) {
+template <typename Inputs>
+filter_memory memory_of(const Inputs& inputs, const result_views& results) {
     const auto given = [](const const_any_view& v) { return v.shape.rows == 0 ? const_any_view{} : v; };
-    return {inputs.image, results, {}, given(inputs.mask), given(inputs.weights)};
+    filter_memory memory{inputs.image, results, {}, given(inputs.mask), given(inputs.weights)};
+    if constexpr (std::is_same_v<Inputs, variable_inputs>) memory.radius = inputs.radius;
+    return memory;
 }
 
 result_views results_of(const filter_outputs& outputs) {
@@ -265,9 +264,9 @@ struct filter_plan::state {
             if (planned.name == nullptr && view.data != nullptr)
                 throw invalid_argument(std::string(name) + ": given, but the plan was made without");
         };
+        unplanned(mask, inputs.mask, "mask");
+        unplanned(weights, inputs.weights, "weights");
         if constexpr (std::is_same_v<Inputs, filter_inputs>) {
-            unplanned(mask, inputs.mask, "mask");
-            unplanned(weights, inputs.weights, "weights");
             if (inputs.results != given.results)
                 throw invalid_argument("results: rows " + std::to_string(inputs.results.first) + " to " +
                                        std::to_string(inputs.results.end) + ", but the plan was made for " +
@@ -376,7 +375,6 @@ void local_contrast_plan::run_async(const filter_inputs& inputs, const filter_ou
 variable_box_filter_plan::variable_box_filter_plan(const variable_inputs& inputs, const filter_outputs& outputs,
                                                    const filter_options& options)
     : filter_plan([&] {
-          refuse_sampling(inputs, options);
           const filters::part given = filters::part_of(inputs);
           filters::check_radius_map(inputs.radius.shape, given, inputs.largest_radius);
           const std::int64_t largest = largest_of(inputs, options.border);
@@ -388,8 +386,7 @@ variable_box_filter_plan::variable_box_filter_plan(const variable_inputs& inputs
 
 void variable_box_filter_plan::run_async(const variable_inputs& inputs, const filter_outputs& outputs,
                                          workspace& workspace, stream_ref stream) const {
-    refuse_sampling(inputs, {});
-    state_->run({inputs.image, results_of(outputs), inputs.radius}, inputs, workspace, stream);
+    state_->run(memory_of(inputs, results_of(outputs)), inputs, workspace, stream);
 }
 
 // ---- calls that enqueue ---------------------------------------------------------------------------------------------
@@ -477,17 +474,20 @@ void local_contrast(const filter_inputs& inputs, const filter_outputs& outputs, 
 void variable_box_filter(const variable_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                          const filter_options& options) {
     check_device();
-    refuse_sampling(inputs, options);
     check_read("image", inputs.image);
     check_read("radius", inputs.radius);
+    if (inputs.mask.shape.rows != 0) check_read("mask", inputs.mask);
+    if (inputs.weights.shape.rows != 0) check_read("weights", inputs.weights);
     const filters::part given = filters::part_of(inputs);
     filters::check_radius_map(inputs.radius.shape, given, inputs.largest_radius);
     const std::int64_t found = check_radii(inputs.radius, inputs.largest_radius, stream);
     const std::int64_t largest = inputs.largest_radius.value_or(found);
     const filters::result_shapes shapes = shapes_of(outputs, has_data);
     const filters::window_job job = filters::variable_job(given, inputs.radius.shape, shapes, largest, options);
-    filters::check_results({{"image", inputs.image}, {"radius", inputs.radius}}, {{"result", outputs.result}});
-    execute(variable_of(job, shapes, largest), {inputs.image, results_of(outputs), inputs.radius}, stream);
+    filters::check_results(
+        {{"image", inputs.image}, {"radius", inputs.radius}, {"mask", inputs.mask}, {"weights", inputs.weights}},
+        {{"result", outputs.result}, {"count", outputs.count}});
+    execute(variable_of(job, shapes, largest), memory_of(inputs, results_of(outputs)), stream);
 }
 
 }  // namespace boxsum::cuda

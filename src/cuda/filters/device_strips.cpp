@@ -105,9 +105,10 @@ class strip_windows {
     void allocate(stream_ref stream) { memory_.emplace(bytes_, workspace_bytes_, stream); }
 
     /// `part` is the rows that the strip reads.
-    window_task enqueue(const const_any_view& part, const strip& s, stream_ref stream) {
-        if (filter_.maker != window_maker::tables) return tableless_task(filter_.windows, part, s.from, s.first, s.end);
-        const table_plan& plan = plans_.at(part.shape.rows);
+    window_task enqueue(const sampled_pixels& part, const strip& s, stream_ref stream) {
+        if (filter_.maker != window_maker::tables)
+            return tableless_task(filter_.windows, part.image, s.from, s.first, s.end);
+        const table_plan& plan = plans_.at(part.image.shape.rows);
         const workspace_use use(memory_->workspace, plan.workspace_bytes(), device_, stream);
         window_task task = plan.enqueue(part, s.from, memory_->tables.data(), use, use.bytes(), stream);
         task.first_row = s.first;
@@ -253,8 +254,12 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
             here.radius = from_row_zero(const_any_view(out.radius), first);
             for (std::size_t i = 0; i < here.results.size(); ++i)
                 if (out.results[i].data != nullptr) here.results[i] = from_row_zero(out.results[i], first);
+            const auto read_of = [&](const any_view& rows) {
+                return rows.data == nullptr ? const_any_view{}
+                                            : rows_of(const_any_view(rows), 0, s.from - base, s.to - base);
+            };
             const window_task task =
-                windows.enqueue(rows_of(const_any_view(in.image), 0, s.from - base, s.to - base), s, work);
+                windows.enqueue({read_of(in.image), read_of(in.mask), read_of(in.weights)}, s, work);
             enqueue_step(filter, task, here, windows.scratch(), static_cast<window_extremes*>(extremes.data()), work);
             in.computed.record(work);
             out.computed.record(work);

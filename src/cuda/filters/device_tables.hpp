@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cuda/filters/sampled_tables.hpp"
 #include "cuda/filters/window_kernels.hpp"
 #include "filters/window_job.hpp"
 
@@ -8,10 +9,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace boxsum::cuda {
-
-class workspace_use;
 
 /// The tables that windows over some rows of a plane are read from, planned: everything but memory. Immutable.
 class table_plan {
@@ -21,20 +21,21 @@ class table_plan {
         std::size_t raised = 0;  ///< a copy of 16s pixels
         std::size_t table = 0;
         std::size_t squares = 0;  ///< 0: not needed
+        std::size_t samples = 0;  ///< where pixels may not count: sampled_tables
 
-        std::size_t total() const noexcept { return raised + table + squares; }
+        std::size_t total() const noexcept { return raised + table + squares + samples; }
     };
 
-    /// For `rows` rows of the job's image, which lie `row_stride` bytes apart; squares of integers only. The device
-    /// that is current then is the plan's.
+    /// For `rows` rows of the job's image, which lie `row_stride` bytes apart; squares of integers that all count only.
+    /// The device that is current then is the plan's.
     table_plan(const filters::window_job& job, bool squares, std::int64_t rows, std::int64_t row_stride);
 
     const space& bytes() const noexcept { return space_; }
-    std::size_t workspace_bytes() const noexcept { return sums_.workspace_bytes(); }
+    std::size_t workspace_bytes() const noexcept;
 
     /// Enqueues the tables of `part`, rows table_row .. of a plane, into `tables` (space's parts in its order), with
     /// the first bytes of a workspace. The task for its windows, without their rows.
-    window_task enqueue(const const_any_view& part, std::int64_t table_row, void* tables,
+    window_task enqueue(const sampled_pixels& part, std::int64_t table_row, void* tables,
                         const workspace_use& workspace, std::size_t workspace_bytes, stream_ref stream) const;
 
   private:
@@ -42,6 +43,7 @@ class table_plan {
     view_shape pixels_, table_, squares_;
     bool with_squares_;
     space space_;
+    std::optional<sampled_tables> samples_;
     sat_plan sums_;
 };
 

@@ -135,7 +135,8 @@ void planned_filter::enqueue(const filter_memory& memory, void* scratch, const w
         const filter_memory one = plane_of(plain, plane);
         window_task task;
         if (tables_) {
-            task = tables_->enqueue(one.image, job.part_row, scratch, workspace, workspace_bytes, stream);
+            task = tables_->enqueue({one.image, one.mask, one.weights}, job.part_row, scratch, workspace,
+                                    workspace_bytes, stream);
             task.first_row = job.first_row;
             task.end_row = job.end_row;
         } else {

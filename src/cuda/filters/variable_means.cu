@@ -1,4 +1,4 @@
-#include "cuda/filters/window_walk.cuh"
+#include "cuda/filters/variable_windows.cuh"
 
 #include <algorithm>
 #include <limits>
@@ -7,68 +7,6 @@
 
 namespace boxsum::cuda {
 namespace {
-
-/// Radii of one plane.
-struct radius_plane {
-    const char* data;
-    std::int64_t row_stride;
-    dtype type;
-
-    __device__ std::int64_t at(std::int64_t row, std::int64_t col) const {
-        const char* const values = data + row * row_stride;
-        switch (type) {
-            case dtype::u8:
-                return reinterpret_cast<const u8*>(values)[col];
-            case dtype::u16:
-                return reinterpret_cast<const u16*>(values)[col];
-            case dtype::u32:
-                return reinterpret_cast<const u32*>(values)[col];
-            default:
-                return reinterpret_cast<const s32*>(values)[col];
-        }
-    }
-
-    /// Those of the first `valid` of N rows, the rest as row 0's; none above `most`, and negative ones 0.
-    template <int N>
-    __device__ void read(int (&radius)[N], std::int64_t row, std::int64_t col, int valid, int most) const {
-        const char* const from = data + row * row_stride;
-        const auto all = [&](auto pixel) {
-            using T = decltype(pixel);
-#pragma unroll
-            for (int j = 0; j < N; ++j) {
-                const T r = reinterpret_cast<const T*>(from + (j < valid ? j : 0) * row_stride)[col];
-                radius[j] = std::int64_t{r} < 0 ? 0 : std::int64_t{r} < most ? static_cast<int>(r) : most;
-            }
-        };
-        switch (type) {
-            case dtype::u8:
-                return all(u8{});
-            case dtype::u16:
-                return all(u16{});
-            case dtype::u32:
-                return all(u32{});
-            default:
-                return all(s32{});
-        }
-    }
-};
-
-radius_plane plane_of(const const_any_view& radius, std::int64_t plane) {
-    return {static_cast<const char*>(radius.data) + plane * radius.shape.plane_stride, radius.shape.row_stride,
-            radius.shape.type};
-}
-
-/// The window of this radius around sample i of an axis that has another one.
-__device__ axis_terms terms_around(const filters::window_axis& axis, std::int64_t i, std::int64_t radius) {
-    const std::int64_t low = i - radius, high = i + radius + 1;
-    if (low < 0 || high > axis.extent)
-        return terms_of(filters::window_axis(axis.extent, radius, radius, axis.border), i);
-    axis_terms terms;
-    terms.high = high;
-    terms.low = low;
-    terms.inside = terms.samples = high - low;
-    return terms;
-}
 
 /// Of `samples` pixels, wherever they lie.
 template <typename Out, typename Sum>
@@ -81,16 +19,11 @@ __device__ Out variable_mean(Sum sum, std::int64_t samples, std::int64_t offset)
     }
 }
 
-/// The same of a window inside the image: n below 2^24 wherever sums fit 32 bits.
+/// The same of a window inside the image.
 template <typename Out>
 __device__ Out variable_mean(u32 sum, u32 n, std::int64_t offset) {
     if constexpr (std::is_integral_v<Out>) {
-        const u32 x = sum + n / 2;
-        // Off by at most one before it is corrected: a quotient below 2^16, a few relative errors of 2^-23.
-        auto q = static_cast<u32>(__fdividef(static_cast<float>(x), static_cast<float>(n)));
-        const auto rest = static_cast<std::int32_t>(x - q * n);
-        if (rest < 0) --q;
-        if (rest >= static_cast<std::int32_t>(n)) ++q;
+        const u32 q = inner_quotient(sum + n / 2, n);
         return static_cast<Out>(q - static_cast<u32>(offset));
     } else {
         return variable_mean<Out, u32>(sum, std::int64_t{n}, offset);
@@ -174,11 +107,6 @@ __global__ __launch_bounds__(walk_threads,
     }
 }
 
-dim3 grid_for(std::int64_t cols, std::int64_t rows, std::int64_t most) {
-    return {static_cast<unsigned>((cols + walk_threads - 1) / walk_threads),
-            static_cast<unsigned>(rows < most ? rows : most), 1};
-}
-
 __global__ void radius_range_kernel(radius_plane radii, std::int64_t rows, std::int64_t cols, std::int64_t first_index,
                                     std::int64_t most, radius_range* range) {
     const std::int64_t col = std::int64_t{blockIdx.x} * walk_threads + threadIdx.x;
@@ -199,12 +127,8 @@ __global__ void radius_range_kernel(radius_plane radii, std::int64_t rows, std::
 
 void enqueue_variable_means(const window_task& task, const const_any_view& radius, std::int64_t most,
                             const any_view& result, stream_ref stream) {
-    const dim3 grid =
-        grid_for(task.image.shape.cols, (task.end_row - task.first_row + variable_rows - 1) / variable_rows, 32768);
-    // Places in the table, and a window's pixels, are numbers of 32 bits.
-    const view_shape& table = task.table.shape;
-    const std::int64_t entries = table.rows * (table.row_stride / static_cast<std::int64_t>(size_of(table.type)));
-    const int reach = entries < std::int64_t{1} << 32 ? 32767 : -1;
+    const dim3 grid = grid_for_windows(task, variable_rows);
+    const int reach = has_32_bit_places(task.table, size_of(task.table.shape.type)) ? largest_inner_radius : -1;
     const auto largest = static_cast<int>(std::min<std::int64_t>(most, std::numeric_limits<int>::max()));
     const auto launch_means = [&]<typename Sum, typename Out>() {
         launch(variable_mean_kernel<Sum, Out>, {.grid = grid, .block = walk_threads}, stream, on_device<Sum, Sum>(task),

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "filters/window_axis.hpp"
+#include "filters/window_job.hpp"
 
 #include <boxsum/cuda/stream.hpp>
 #include <boxsum/filters.hpp>
@@ -11,6 +11,14 @@
 /// What the filters ask of the device: windows over padded tables.
 namespace boxsum::cuda {
 
+/// What counts in windows, as padded tables beside that of the pixels that do; all without data: every pixel counts.
+struct sample_tables {
+    const_any_view counts;   ///< 32u or 64u: of 1 where a pixel counts; of floats two planes more, of
+                             ///< kept_images::positive and negative
+    const_any_view weights;  ///< 64f; without data: 1
+    const std::uint32_t* any_infinite = nullptr;  ///< 0: nothing in those two planes
+};
+
 /// Windows around rows first_row .. end_row - 1 of one plane, from the table(s) of its rows table_row .. of which the
 /// windows' rows are part.
 struct window_task {
@@ -18,6 +26,7 @@ struct window_task {
     const_any_view image;    ///< the plane: the pixels that thresholds compare
     const_any_view table;    ///< padded
     const_any_view squares;  ///< padded; null data: not needed
+    sample_tables samples;
     std::int64_t first_row = 0, end_row = 0;
     std::int64_t table_row = 0;  ///< row of the plane that the table's first pixel row is
     double border_value = 0;     ///< with border_mode::constant, as the pixels enter the table
@@ -55,6 +64,12 @@ void enqueue_contrast(const window_task& task, const any_view& result, double ep
 /// Means of windows with a radius per pixel; one below 0 counts as 0, one above `most` as `most`.
 void enqueue_variable_means(const window_task& task, const const_any_view& radius, std::int64_t most,
                             const any_view& result, stream_ref stream);
+
+/// The same of any windows of the job: where pixels may not count, rounded down, and their counts, which may have no
+/// data.
+void enqueue_sampled_variable_means(const window_task& task, const filters::window_job& job,
+                                    const const_any_view& radius, std::int64_t most, const any_view& result,
+                                    const any_view& count, stream_ref stream);
 
 /// What a radius map holds.
 struct radius_range {

@@ -1,7 +1,9 @@
-// Which pixels count, and what they are, as images that tables are made of. A thread has an element of every so many
-// rows. Pixels that are kept or not are words of their width: NaN and equality are seen in the bits.
+// Which pixels count, and what they are, as images that tables are made of. A thread has some neighbouring elements of
+// every so many rows, or one where elements do not lie side by side. Pixels that are kept or not are words of their
+// width: NaN and equality are seen in the bits.
 
 #include "core/visit_types.hpp"
+#include "cuda/device/streaming.cuh"
 #include "cuda/queries/kept_samples.hpp"
 #include "cuda/queries/samples.cuh"
 #include "cuda/runtime/launch.cuh"
@@ -41,54 +43,187 @@ struct sample_task {
     refused_values refused;
     std::int64_t planes, rows, cols, channels;
     samples pixels, counts, sums, squares, weighted;
+    samples positive, negative;
+    std::uint32_t* any_infinite;
+    bool together;  ///< all images' elements of a row lie side by side
 };
 
-template <typename Word>
-__device__ bool does_count(const sample_task& t, Word pixel, std::int64_t plane, std::int64_t row, std::int64_t col,
-                           std::int64_t channel) {
-    if (t.refused.has(pixel)) return false;
-    return t.mask.data == nullptr || t.mask.at<const std::uint8_t>(plane, row, col, channel) != 0;
+/// Elements of one row, N of which the first `valid` are there.
+template <int N>
+struct run_of_elements {
+    std::int64_t plane, row, element, channels;
+    int valid;
+
+    template <typename T>
+    __device__ T* first_in(const samples& image) const {
+        if constexpr (N == 1) {
+            const std::int64_t col = channels == 1 ? element : element / channels;
+            return &image.at<T>(plane, row, col, element - col * channels);
+        } else {
+            return reinterpret_cast<T*>(image.data + plane * image.plane_stride + row * image.row_stride) + element;
+        }
+    }
+    template <typename T>
+    __device__ bool is_whole(const T* at) const {
+        return valid == N && reinterpret_cast<std::uintptr_t>(at) % (sizeof(T) * N) == 0;
+    }
+    template <typename T>
+    __device__ void read(T (&x)[N], const samples& image) const {
+        const T* const from = first_in<const T>(image);
+        if (N > 1 && is_whole(from)) {
+            const auto whole = *reinterpret_cast<const vector_of<T, N>*>(from);
+#pragma unroll
+            for (int i = 0; i < N; ++i) x[i] = whole.x[i];
+            return;
+        }
+#pragma unroll
+        for (int i = 0; i < N; ++i) x[i] = i < valid ? from[i] : T{};
+    }
+    template <typename T>
+    __device__ void write(const samples& image, const T (&x)[N]) const {
+        T* const to = first_in<T>(image);
+        if (N > 1 && is_whole(to)) {
+            vector_of<T, N> whole;
+#pragma unroll
+            for (int i = 0; i < N; ++i) whole.x[i] = x[i];
+            *reinterpret_cast<vector_of<T, N>*>(to) = whole;
+            return;
+        }
+#pragma unroll
+        for (int i = 0; i < N; ++i)
+            if (i < valid) to[i] = x[i];
+    }
+};
+
+/// Elements that a thread takes at once where they lie together.
+constexpr int run_length(std::size_t bytes) {
+    return bytes == 1 ? 8 : 4;
 }
 
-/// f(plane, row, col, channel) for the elements of a thread
-template <typename F>
-__device__ void for_own_elements(const sample_task& t, F&& f) {
-    const std::int64_t i = std::int64_t{blockIdx.x} * block_threads + threadIdx.x;
-    if (i >= t.cols * t.channels) return;
-    const std::int64_t col = t.channels == 1 ? i : i / t.channels, channel = i - col * t.channels;
+/// f(run_of_elements<N>) for those of a thread.
+template <int N, typename F>
+__device__ void for_own_runs(const sample_task& t, F&& f) {
+    const std::int64_t n = t.cols * t.channels, first = (std::int64_t{blockIdx.x} * block_threads + threadIdx.x) * N;
+    if (first >= n) return;
+    const int valid = n - first < N ? static_cast<int>(n - first) : N;
     for (std::int64_t line = blockIdx.y; line < t.planes * t.rows; line += gridDim.y) {
         const std::int64_t plane = t.planes == 1 ? 0 : line / t.rows;
-        f(plane, line - plane * t.rows, col, channel);
+        f(run_of_elements<N>{plane, line - plane * t.rows, first, t.channels, valid});
     }
 }
 
-template <typename Word>
-__global__ void __launch_bounds__(block_threads) keep_pixels_kernel(sample_task t) {
-    for_own_elements(t, [&](std::int64_t plane, std::int64_t row, std::int64_t col, std::int64_t channel) {
-        const Word pixel = t.image.at<const Word>(plane, row, col, channel);
-        const bool kept = does_count(t, pixel, plane, row, col, channel);
-        if (t.pixels.data != nullptr) t.pixels.at<Word>(plane, row, col, channel) = kept ? pixel : Word{0};
-        if (t.counts.data != nullptr) t.counts.at<std::uint8_t>(plane, row, col, channel) = kept ? 1 : 0;
-    });
+/// Which of the pixels count, for all that weights say.
+template <typename Word, int N>
+__device__ void find_kept(std::uint8_t (&kept)[N], const Word (&pixels)[N], const sample_task& t,
+                          const run_of_elements<N>& run) {
+    if (t.mask.data != nullptr) {
+        run.read(kept, t.mask);
+    } else {
+#pragma unroll
+        for (int i = 0; i < N; ++i) kept[i] = 1;
+    }
+#pragma unroll
+    for (int i = 0; i < N; ++i) kept[i] = kept[i] != 0 && !t.refused.has(pixels[i]) ? 1 : 0;
 }
 
-template <typename T>
-__global__ void __launch_bounds__(block_threads) weigh_pixels_kernel(sample_task t) {
+/// 1 where a number is positive and not finite, or negative and so, or for both NaN.
+template <int N>
+__device__ void write_infinite(const std::uint8_t (&positive)[N], const std::uint8_t (&negative)[N],
+                               const sample_task& t, const run_of_elements<N>& run) {
+    bool any = false;
+#pragma unroll
+    for (int i = 0; i < N; ++i) any = any || positive[i] != 0 || negative[i] != 0;
+    run.write(t.positive, positive);
+    run.write(t.negative, negative);
+    if (any) *t.any_infinite = 1;
+}
+
+template <typename Word, int N>
+__device__ void keep_pixels(const sample_task& t, const run_of_elements<N>& run) {
+    Word pixels[N];
+    std::uint8_t kept[N];
+    run.read(pixels, t.image);
+    find_kept(kept, pixels, t, run);
+#pragma unroll
+    for (int i = 0; i < N; ++i) pixels[i] = kept[i] != 0 ? pixels[i] : Word{0};
+    if (t.positive.data != nullptr) {
+        std::uint8_t positive[N], negative[N];
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            const std::uint64_t size = pixels[i] & t.refused.magnitude;
+            const bool nan = size > t.refused.infinity, infinite = size == t.refused.infinity,
+                       minus = size != pixels[i];
+            positive[i] = nan || (infinite && !minus) ? 1 : 0;
+            negative[i] = nan || (infinite && minus) ? 1 : 0;
+            if (nan || infinite) pixels[i] = 0;
+        }
+        write_infinite(positive, negative, t, run);
+    }
+    if (t.pixels.data != nullptr) run.write(t.pixels, pixels);
+    if (t.counts.data != nullptr) run.write(t.counts, kept);
+}
+
+template <typename T, int N>
+__device__ void weigh_pixels(const sample_task& t, const run_of_elements<N>& run) {
     using word =
         std::conditional_t<sizeof(T) == 1, std::uint8_t,
                            std::conditional_t<sizeof(T) == 2, std::uint16_t,
                                               std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
-    for_own_elements(t, [&](std::int64_t plane, std::int64_t row, std::int64_t col, std::int64_t channel) {
-        const T pixel = t.image.at<const T>(plane, row, col, channel);
-        word bits;
-        memcpy(&bits, &pixel, sizeof bits);
-        const float given = t.weights.at<const float>(plane, row, col, channel);
-        const bool kept = given > 0 && given <= FLT_MAX && does_count(t, bits, plane, row, col, channel);
-        const double w = static_cast<double>(given), x = number_of(pixel);
-        t.sums.at<double>(plane, row, col, channel) = kept ? w * x : 0;
-        if (t.squares.data != nullptr) t.squares.at<double>(plane, row, col, channel) = kept ? w * x * x : 0;
-        if (t.weighted.data != nullptr) t.weighted.at<double>(plane, row, col, channel) = kept ? w : 0;
-    });
+    T pixels[N];
+    word bits[N];
+    float given[N];
+    std::uint8_t kept[N];
+    run.read(pixels, t.image);
+    run.read(given, t.weights);
+    memcpy(bits, pixels, sizeof bits);
+    find_kept(kept, bits, t, run);
+    double products[N], weights[N];
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+        kept[i] = kept[i] != 0 && given[i] > 0 && given[i] <= FLT_MAX ? 1 : 0;
+        weights[i] = kept[i] != 0 ? static_cast<double>(given[i]) : 0;
+        products[i] = kept[i] != 0 ? weights[i] * number_of(pixels[i]) : 0;
+    }
+    if (t.squares.data != nullptr) {
+        double squares[N];
+#pragma unroll
+        for (int i = 0; i < N; ++i) squares[i] = kept[i] != 0 ? products[i] * number_of(pixels[i]) : 0;
+        run.write(t.squares, squares);
+    }
+    if (t.positive.data != nullptr) {
+        std::uint8_t positive[N], negative[N];
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            const bool nan = products[i] != products[i];
+            positive[i] = nan || products[i] > DBL_MAX ? 1 : 0;
+            negative[i] = nan || products[i] < -DBL_MAX ? 1 : 0;
+            if (positive[i] != 0 || negative[i] != 0) products[i] = 0;
+        }
+        write_infinite(positive, negative, t, run);
+    }
+    run.write(t.sums, products);
+    if (t.weighted.data != nullptr) run.write(t.weighted, weights);
+    if (t.counts.data != nullptr) run.write(t.counts, kept);
+}
+
+template <typename Word>
+__global__ void __launch_bounds__(block_threads) keep_pixels_kernel(sample_task t) {
+    if (t.together)
+        for_own_runs<run_length(sizeof(Word))>(t, [&](const auto& run) { keep_pixels<Word>(t, run); });
+    else
+        for_own_runs<1>(t, [&](const auto& run) { keep_pixels<Word>(t, run); });
+}
+
+template <typename T>
+__global__ void __launch_bounds__(block_threads) weigh_pixels_kernel(sample_task t) {
+    if (t.together)
+        for_own_runs<run_length(8)>(t, [&](const auto& run) { weigh_pixels<T>(t, run); });
+    else
+        for_own_runs<1>(t, [&](const auto& run) { weigh_pixels<T>(t, run); });
+}
+
+bool has_elements_together(const view_shape& s, std::int64_t channels) {
+    return s.channels == channels && s.pixel_stride() == channels * static_cast<std::int64_t>(size_of(s.type));
 }
 
 /// Of floats of so many bits of mantissa.
@@ -130,14 +265,27 @@ void enqueue_kept(const sat_inputs& inputs, const std::optional<double>& nodata,
                      .counts = samples(to.counts),
                      .sums = samples(to.sums),
                      .squares = samples(to.squares),
-                     .weighted = samples(to.weights)};
-    const auto blocks = (s.cols * s.channels + block_threads - 1) / block_threads;
-    const launch_shape shape{
-        .grid = dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(std::min(s.planes * s.rows, most_lines))),
-        .block = block_threads};
+                     .weighted = samples(to.weights),
+                     .positive = samples(to.positive),
+                     .negative = samples(to.negative),
+                     .any_infinite = to.any_infinite};
+    const std::int64_t elements = s.cols * s.channels;
+    task.together = true;
+    for (const const_any_view& v :
+         {inputs.image, inputs.mask, inputs.weights, const_any_view(to.pixels), const_any_view(to.counts),
+          const_any_view(to.sums), const_any_view(to.squares), const_any_view(to.weights), const_any_view(to.positive),
+          const_any_view(to.negative)})
+        if (v.data != nullptr) task.together = task.together && has_elements_together(v.shape, s.channels);
+    const auto shape_of = [&](int run) {
+        const std::int64_t of_block = std::int64_t{block_threads} * (task.together ? run : 1);
+        return launch_shape{.grid = dim3(static_cast<unsigned>((elements + of_block - 1) / of_block),
+                                         static_cast<unsigned>(std::min(s.planes * s.rows, most_lines))),
+                            .block = block_threads};
+    };
     visit_dtype(s.type, [&]<typename T>() {
         task.refused = refused_of<T>(inputs.nan, nodata);
-        if (to.sums.data != nullptr) return launch(weigh_pixels_kernel<T>, shape, stream, task);
+        if (to.sums.data != nullptr) return launch(weigh_pixels_kernel<T>, shape_of(run_length(8)), stream, task);
+        const launch_shape shape = shape_of(run_length(sizeof(T)));
         if constexpr (sizeof(T) == 1)
             launch(keep_pixels_kernel<std::uint8_t>, shape, stream, task);
         else if constexpr (sizeof(T) == 2)

@@ -206,5 +206,60 @@ TEST_F(window_kernels, variable_means_are_those_of_the_cpu) {
         }
 }
 
+/// Counts of 32 and of 64 bits, which only windows of more pixels than these have would want.
+TEST_F(window_kernels, sampled_variable_means_are_those_of_the_cpu) {
+    for (const filter_case& c : cases({dtype::u8, dtype::u16, dtype::s16, dtype::f32}))
+        for (const dtype sum : sums_of(c.type)) {
+            device_images device(stream());
+            prepared p{{}, {}, test::random_image(packed(c.type, c.rows, c.cols, c.channels), 10)};
+            host_image mask = test::random_image(packed(dtype::u8, c.rows, c.cols, 1), 11),
+                       radii(packed(dtype::u8, c.rows, c.cols, 1));
+            for (std::size_t i = 0; i < radii.bytes.size(); ++i) {
+                if (std::to_integer<int>(mask.bytes[i]) % 3 == 0) mask.bytes[i] = std::byte{0};
+                radii.bytes[i] = static_cast<std::byte>(static_cast<std::int64_t>(i) * 37 % (radius_of(c) % 100 + 1));
+            }
+            prepare(p, c, sum, false, true, device);
+            host_image pixels = p.image;
+            if (c.type == dtype::s16) {
+                pixels.shape.type = dtype::u16;
+                for (std::size_t i = 1; i < pixels.bytes.size(); i += 2) pixels.bytes[i] ^= std::byte{0x80};
+            }
+            const dtype number = c.rows == 19 ? dtype::u32 : dtype::u64;
+            host_image sums(packed(sum, c.rows + 1, c.cols + 1, c.channels)),
+                counts(packed(number, c.rows + 1, c.cols + 1, c.channels));
+            const table_form form = table_layout::padded;
+            sat({.image = pixels.view(), .mask = mask.view()},
+                {.sums = {sums.view(), form}, .counts = {counts.view(), form}});
+            p.task.table = device.upload(sums.view());
+            p.task.samples.counts = device.upload(counts.view());
+            const any_view device_radii = device.upload(radii.view());
+            for (const dtype out : {c.type, dtype::f64}) {
+                host_image expected(packed(out, c.rows, c.cols, c.channels)),
+                    expected_count(packed(dtype::u32, c.rows, c.cols, c.channels));
+                filter_options options = options_of(c);
+                options.window = {};
+                options.min_count = 3;
+                options.fill = 7;
+                if (out == dtype::f64) options.rounding = rounding_mode::floor;
+                const filters::window_job job =
+                    filters::variable_job({.image = p.image.shape, .mask = mask.shape}, radii.shape,
+                                          {expected.shape, expected_count.shape}, radius_of(c) % 100, options);
+                variable_box_filter({.image = p.image.view(), .radius = radii.view(), .mask = mask.view()},
+                                    {.result = expected.view(), .count = expected_count.view()}, options);
+                const any_view count = device.upload(host_image(expected_count.shape).view());
+                const std::string what = text_of(c) + " to " + std::string(name_of(out));
+                expect_equal(expected, device, c.type, out == dtype::f32 ? 1e-6 : 1e-9, what,
+                             [&](const any_view& result) {
+                                 cuda::enqueue_sampled_variable_means(p.task, job, device_radii, radius_of(c) % 100,
+                                                                      result, count, stream());
+                             });
+                host_image got(expected_count.shape);
+                cuda::copy(count, got.view(), stream());
+                EXPECT_TRUE(got.bytes == expected_count.bytes) << what;
+            }
+            if (HasFailure()) return;
+        }
+}
+
 }  // namespace
 }  // namespace boxsum
