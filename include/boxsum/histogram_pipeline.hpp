@@ -139,7 +139,8 @@ struct frame_memory {
     any_view weights;  ///< of its pixels, 32f; data is null in a pipeline without them
 };
 
-/// Writes the next frame to the given memory, or returns false at the end.
+/// Writes the next frame to the given memory, or returns false at the end. It is destroyed as soon as no more frames
+/// are read: behind the last one, or behind one that failed.
 using frame_source = std::function<bool(const frame_memory& frame)>;
 
 /// Says what is made of a frame; `previous` is the answer for the frame before, null for frame 0.

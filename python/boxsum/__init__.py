@@ -50,6 +50,7 @@ from boxsum._histograms import (
     integral_histogram,
 )
 from boxsum._information import algorithms, get_num_threads, info, num_threads, set_num_threads, verify
+from boxsum._pipelines import FrameRequest, FrameResult, HistogramPipeline, PipelineReport, histogram_pipeline
 from boxsum._rows import filter_rows
 from boxsum._tables import (
     Table,
@@ -86,10 +87,14 @@ __all__ = [
     "Box",
     "CudaError",
     "Error",
+    "FrameRequest",
+    "FrameResult",
+    "HistogramPipeline",
     "HistogramTable",
     "InvalidArgument",
     "Match",
     "OutOfMemory",
+    "PipelineReport",
     "Table",
     "TaskWorker",
     "TasksReport",
@@ -111,6 +116,7 @@ __all__ = [
     "get_num_threads",
     "guided_filter",
     "histogram_distance",
+    "histogram_pipeline",
     "histogram_tasks",
     "image_means",
     "info",

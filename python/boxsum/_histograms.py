@@ -73,7 +73,8 @@ class Binning(NamedTuple):
         return cls("indices", bins, 0, bins, outside, None)
 
 
-def _binning(image: Any, bins: int | Binning, range: tuple[float, float] | None) -> Binning:
+def binning_of(image: Any, bins: int | Binning, range: tuple[float, float] | None) -> Binning:
+    """What ``bins=`` and ``range=`` mean for an image."""
     if isinstance(bins, Binning):
         if range is not None:
             raise InvalidArgument(f"range: is {range!r}, but bins is a Binning, which has one")
@@ -157,7 +158,7 @@ def integral_histogram(
     array([1, 2, 0, 1], dtype=uint32)
     """
     values = _core.integral_histogram(
-        image, _binning(image, bins, range), weights, layout, dtype, out, threads, algorithm
+        image, binning_of(image, bins, range), weights, layout, dtype, out, threads, algorithm
     )
     return HistogramTable(values, layout=layout)
 
@@ -267,7 +268,7 @@ def histogram_tasks(
     """
     values, told = _core.histogram_tasks(
         image,
-        _binning(image, bins, range),
+        binning_of(image, bins, range),
         weights,
         layout,
         dtype,
@@ -363,7 +364,7 @@ class HistogramTable(Generic[ArrayT]):
         array([[0.5 , 0.5 ],
                [0.25, 0.75]])
         """
-        result = _core.box_histograms(self.values, self.layout, _rchw(boxes, format))
+        result = _core.box_histograms(self.values, self.layout, box_numbers(boxes, format))
         return cast(ArrayT, _shares(result) if normalize else result)
 
     def windows(self, size: Size, *, step: Size = 1, within: Sequence[int] | None = None) -> ArrayT:
@@ -386,7 +387,7 @@ class HistogramTable(Generic[ArrayT]):
         >>> boxsum.integral_histogram(np.zeros((4, 6), np.uint8), 2).windows(2, step=2).shape
         (2, 3, 2)
         """
-        return cast(ArrayT, _core.window_histograms(self.values, self.layout, _grid(size, step, within)))
+        return cast(ArrayT, _core.window_histograms(self.values, self.layout, grid_numbers(size, step, within)))
 
     def search(
         self,
@@ -427,7 +428,7 @@ class HistogramTable(Generic[ArrayT]):
         >>> boxsum.integral_histogram(image, 8).search([0, 0, 0, 0, 0, 0, 4, 0], 2)
         [Match(box=Box(row=2, col=5, rows=2, cols=2), distance=0.0)]
         """
-        grids = [_grid(size, step, within) for size in _sizes(sizes)]
+        grids = [grid_numbers(size, step, within) for size in list_of_sizes(sizes)]
         wanted = _on_host(target, "target")
         found = _core.best_windows(self.values, self.layout, grids, wanted, distance, count, plane, largest_overlap)
         return [Match(Box(*one[:4]), one[4]) for one in found]
@@ -442,7 +443,8 @@ class HistogramTable(Generic[ArrayT]):
         return f"<boxsum.HistogramTable of {rows - padded} x {cols - padded} pixels, {bins} bins, {self.layout}>"
 
 
-def _rchw(boxes: Boxes, format: BoxFormat) -> Any:
+def box_numbers(boxes: Boxes, format: BoxFormat) -> Any:
+    """Boxes as (row, col, rows, cols)."""
     if is_on_device(boxes):
         from boxsum import _devices
 
@@ -465,13 +467,14 @@ def _pair(value: Any, name: str) -> tuple[int, int]:
     return value, value
 
 
-def _grid(size: Any, step: Any, within: Sequence[int] | None) -> tuple[int, int, int, int, Any]:
+def grid_numbers(size: Any, step: Any, within: Sequence[int] | None) -> tuple[int, int, int, int, Any]:
+    """Windows as (rows, cols, row_step, col_step, within)."""
     if within is not None and len(items(within, "within", "a box (row, col, rows, cols)")) != 4:
         raise InvalidArgument(f"within: is {within!r}, must be a box (row, col, rows, cols)")
     return (*_pair(size, "size"), *_pair(step, "step"), within)
 
 
-def _sizes(sizes: Any) -> list[Any]:
+def list_of_sizes(sizes: Any) -> list[Any]:
     """One size as a list of one: an integer, a pair of integers (of whatever sequence); otherwise pairs."""
     if not is_sequence(sizes):
         return [sizes]

@@ -37,6 +37,11 @@ assert_type(boxsum.find_blobs(image, (2, 3)), Array)
 assert_type(
     boxsum.histogram_tasks(image, 4, cpu_workers=1), tuple[boxsum.HistogramTable[Array], boxsum.TasksReport]
 )
+pipeline = boxsum.histogram_pipeline([image], boxsum.FrameRequest(boxes=[0, 0, 1, 1]), 4)
+assert_type(pipeline, boxsum.HistogramPipeline[Array])
+assert_type(next(pipeline).histograms, Array | None)
+assert_type(boxsum.histogram_pipeline(image[None], boxsum.FrameRequest(tensor=True)), boxsum.HistogramPipeline[Array])
+assert_type(pipeline.report().frames_per_second, float)
 assert_type(boxsum.histogram_distance([1, 2], [3, 4]), float)
 assert_type(next(boxsum.track([image, image], (0, 0, 2, 2))), boxsum.Match)
 assert_type([boxsum.filter_rows(boxsum.box_filter, [image], 3)][0], Iterator[Any])

@@ -1,3 +1,5 @@
+#include "histograms.hpp"
+
 #include "devices.hpp"
 #include "module.hpp"
 #include "tables.hpp"
@@ -26,7 +28,8 @@ out_of_range outside_argument(nb::handle outside) {
     refuse_word("outside", word, "'ignore', 'clamp'");
 }
 
-/// A Binning: (rule, bins, lo, hi, outside, table).
+}  // namespace
+
 binning binning_argument(nb::handle given) {
     const nb::object rule_word = given[0], outside = given[4];
     const std::string_view rule = text_argument(rule_word, "bins");
@@ -51,9 +54,8 @@ binning binning_argument(nb::handle given) {
                             real_argument(nb::object(given[3]), "range"), outside_argument(outside));
 }
 
-/// The type that an image is read as: all its values, in one that histograms are made of.
-element histogram_reading(element image) {
-    switch (image) {
+element histogram_reading(const strided& image) {
+    switch (image.type) {
         case element::boolean:
             return element::u8;
         case element::s8:
@@ -65,13 +67,42 @@ element histogram_reading(element image) {
         case element::u16:
         case element::s32:
         case element::f32:
-            return image;
+            return image.type;
         default:
             break;
     }
-    throw unsupported("image: its dtype is " + std::string(name_of(image)) +
+    throw unsupported(std::string(image.name).append(": its dtype is ").append(name_of(image.type)) +
                       ", histograms take bool, int8, uint8, int16, uint16, int32, float16 and float32");
 }
+
+window_grid grid_argument(nb::handle grid) {
+    const auto at = [&](std::size_t i) { return integer_argument(nb::object(grid[i]), i < 2 ? "size" : "step"); };
+    window_grid result{at(0), at(1), at(2), at(3), {}};
+    const nb::object region = grid[4];
+    if (!region.is_none()) {
+        const auto part = [&](std::size_t i) { return integer_argument(nb::object(region[i]), "within"); };
+        result.region = box{part(0), part(1), part(2), part(3)};
+    }
+    return result;
+}
+
+histogram_distance distance_argument(nb::handle distance) {
+    const std::string_view word = text_argument(distance, "distance");
+    if (const auto known = histogram_distance_from_name(word)) return *known;
+    refuse_word("distance", word, "'l1', 'l2', 'chi-square', 'intersection', 'bhattacharyya'");
+}
+
+std::vector<double> doubles_argument(nb::handle given, std::string_view name) {
+    const number_argument numbers(given, name);
+    if (numbers.shape.size() != 1)
+        throw invalid_argument(std::string(name) + ": has " + std::to_string(numbers.shape.size()) +
+                               " axes, must have one, of a number for each bin");
+    const auto copied = [&](const auto* first) { return std::vector<double>(first, first + numbers.count()); };
+    return numbers.floating ? copied(static_cast<const double*>(numbers.data))
+                            : copied(static_cast<const std::int64_t*>(numbers.data));
+}
+
+namespace {
 
 /// Axes of an array as a tensor of planes x bins x rows x cols, which must be packed by axes.
 struct histogram_argument {
@@ -137,7 +168,7 @@ struct histogram_call {
     histogram_call(nb::handle image, nb::handle bins, nb::handle weights, nb::handle layout, nb::handle dtype,
                    nb::handle out, nb::handle threads, nb::handle algorithm)
         : in(image, "image", nb::none(), {.may_swap = false}) {
-        in.read_as(histogram_reading(in.array.type));
+        in.read_as(histogram_reading(in.array));
         if (in.empty) throw invalid_argument("image: its shape is " + text_of_extents(in.array) + ", it has no pixels");
         rule = binning_argument(bins);
         inputs.image = in.view;
@@ -279,18 +310,6 @@ nb::object py_box_histograms(nb::handle values, nb::handle layout, nb::handle bo
     return result.finish(in.array);
 }
 
-/// (rows, cols, row_step, col_step, within), `within` None or (row, col, rows, cols).
-window_grid grid_argument(nb::handle grid) {
-    const auto at = [&](std::size_t i) { return integer_argument(nb::object(grid[i]), i < 2 ? "size" : "step"); };
-    window_grid result{at(0), at(1), at(2), at(3), {}};
-    const nb::object region = grid[4];
-    if (!region.is_none()) {
-        const auto part = [&](std::size_t i) { return integer_argument(nb::object(region[i]), "within"); };
-        result.region = box{part(0), part(1), part(2), part(3)};
-    }
-    return result;
-}
-
 nb::object py_window_histograms(nb::handle values, nb::handle layout, nb::handle grid) {
     const histogram_argument in(values, layout);
     const window_grid windows = grid_argument(grid);
@@ -319,23 +338,6 @@ nb::object py_window_histograms(nb::handle values, nb::handle layout, nb::handle
         });
     }
     return result.finish(in.array);
-}
-
-histogram_distance distance_argument(nb::handle distance) {
-    const std::string_view word = text_argument(distance, "distance");
-    if (const auto known = histogram_distance_from_name(word)) return *known;
-    refuse_word("distance", word, "'l1', 'l2', 'chi-square', 'intersection', 'bhattacharyya'");
-}
-
-/// A histogram: one axis of numbers.
-std::vector<double> doubles_argument(nb::handle given, std::string_view name) {
-    const number_argument numbers(given, name);
-    if (numbers.shape.size() != 1)
-        throw invalid_argument(std::string(name) + ": has " + std::to_string(numbers.shape.size()) +
-                               " axes, must have one, of a number for each bin");
-    const auto copied = [&](const auto* first) { return std::vector<double>(first, first + numbers.count()); };
-    return numbers.floating ? copied(static_cast<const double*>(numbers.data))
-                            : copied(static_cast<const std::int64_t*>(numbers.data));
 }
 
 /// A list of (row, col, rows, cols, distance).

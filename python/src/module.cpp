@@ -161,6 +161,7 @@ NB_MODULE(_core, module) {
     bind_filters(module);
     bind_blobs(module);
     bind_histograms(module);
+    bind_pipelines(module);
     bind_depths(module);
     bind_information(module);
 }

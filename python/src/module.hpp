@@ -17,6 +17,7 @@ void bind_boxes(nb::module_& module);
 void bind_windows(nb::module_& module);
 void bind_filters(nb::module_& module);
 void bind_histograms(nb::module_& module);
+void bind_pipelines(nb::module_& module);
 void bind_depths(nb::module_& module);
 void bind_information(nb::module_& module);
 

@@ -372,6 +372,9 @@ def test_scripts_run_unchanged(tmp_path):
     ran = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
     assert ran.stdout == "4.0 ['--one', '--', '2'] __main__ 7\n" and ran.returncode == 3
     assert "scipy.ndimage.uniform_filter: 1 by boxsum, 0 by the original" in ran.stderr
+    script.write_text("import scipy.ndimage\n")
+    ran = subprocess.run([*command, "scipy", "--", script], capture_output=True, text=True, check=False)
+    assert ran.stderr == "boxsum: none of the functions that boxsum has was called\n" and ran.returncode == 0
     wrong = subprocess.run([*command, "numpy", "--", script], capture_output=True, text=True, check=False)
     assert wrong.returncode == 2 and "library: is 'numpy'" in wrong.stderr and "Traceback" not in wrong.stderr
     wrong = subprocess.run([*command, "scipy", "--", "no.py"], capture_output=True, text=True, check=False)

@@ -28,6 +28,11 @@ def squares_of(table):
     return table.values, table.squares, table.counts
 
 
+def of_frames(frames, request=boxsum.FrameRequest(boxes=[1, 2, 3, 4], tensor=True), **options):
+    results = list(boxsum.histogram_pipeline(frames, request, 4, range=(0, 100), **options))
+    return [part for result in results for part in (result.histograms, result.tensor and result.tensor.values)]
+
+
 # Every argument that is an array: of `box_filter`'s mask, say, the image is ONES.
 CALLS = {
     "sat": lambda x: boxsum.sat(x),
@@ -77,6 +82,9 @@ CALLS = {
     "find_blobs, sigmas": lambda x: boxsum.find_blobs(ONES, x),
     "integral_histogram": lambda x: boxsum.integral_histogram(x, 4, range=(0, 100)).values,
     "histogram_tasks": lambda x: boxsum.histogram_tasks(x, 4, range=(0, 100), cpu_workers=2)[0].values,
+    "histogram_pipeline": lambda x: of_frames([x, x]),
+    "histogram_pipeline, weights": lambda x: of_frames([ONES, ONES], weights=[x, x]),
+    "histogram_pipeline, boxes": lambda x: of_frames([np.ones((200, 200), np.uint8)], boxsum.FrameRequest(boxes=x)),
     "integral_histogram, weights": lambda x: boxsum.integral_histogram(ONES, 4, weights=x).values,
     "Binning.lookup": lambda x: boxsum.integral_histogram(ONES, boxsum.Binning.lookup(200, x)).values,
     "HistogramTable": lambda x: boxsum.HistogramTable(x, layout="inclusive").region([0, 0, 2, 2]),
@@ -161,6 +169,7 @@ SHAPES_OF = {  # where an image's is none that a call takes
     "non_local_means, colours": (6, 7, 3),
     "Binning.lookup": (256,),
     "HistogramTable": (4, *SHAPE),
+    "histogram_pipeline, boxes": (3, 4),
     "HistogramTable.region": (3, 4),
     "HistogramTable.search": (12,),
     "histogram_distance": (12,),
@@ -425,6 +434,7 @@ FUNCTIONS = [
     (boxsum.find_blobs, (ONES, (2, 3)), {}),
     (boxsum.integral_histogram, (ONES, 4), {}),
     (boxsum.histogram_tasks, (ONES, 4), {"cpu_workers": 1}),
+    (boxsum.histogram_pipeline, ([ONES, ONES], boxsum.FrameRequest(boxes=[0, 0, 4, 5]), 4), {}),
     (boxsum.HistogramTable, (HISTOGRAMS.values,), INCLUSIVE),
     (HISTOGRAMS.region, (BOXES,), {}),
     (HISTOGRAMS.windows, (3,), {}),

@@ -91,6 +91,7 @@ void frame_pipeline::read_frames() {
         const bool failed = s.failure != nullptr;  // `s` is another thread's once it is pushed
         if (!out.push(&s) || failed) break;
     }
+    source_ = {};  // what it holds (a file, a camera) need not wait for the pipeline's end
     out.close();
 }
 

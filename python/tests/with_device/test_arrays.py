@@ -384,6 +384,25 @@ def test_convolution(library):
             np.testing.assert_allclose(library.down(actual), expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("buffers", [1, 2, 5])
+def test_pipelines_on_a_device_are_those_of_the_host(buffers):
+    frames = IMAGE[:, :20, :30]
+    weights = (np.arange(600, dtype=np.float32).reshape(20, 30) - 99) / 4  # sums are exact
+    request = boxsum.FrameRequest(
+        boxes=[[1, 2, 3, 4], [2, 3, 15, 20]], tensor=True, sizes=(5, 6), target=range(1, 9), match_histograms=True, region=(1, 2, 17, 25)
+    )
+    for options in ({}, {"weights": weights}, {"layout": "padded", "dtype": "uint16"}):
+        host = list(boxsum.histogram_pipeline(frames, request, 8, **options))
+        there = boxsum.histogram_pipeline(frames, request, 8, buffers=buffers, device=0, **options)
+        for one, other in zip(host, there, strict=True):
+            assert (one.frame, one.region, [match.box for match in one.matches]) == (
+                other.frame, other.region, [match.box for match in other.matches],
+            )
+            for a, b in ((one.histograms, other.histograms), (one.match_histograms, other.match_histograms), (one.tensor.values, other.tensor.values)):
+                np.testing.assert_array_equal(a, b)
+        assert set(there.report().busy) == {"read", "upload", "compute", "query", "download"}
+
+
 def test_histograms(library):
     image = IMAGE[:, :20, :30]
     weights = (np.arange(600, dtype=np.float32).reshape(20, 30) - 99) / 4  # of one image, for all; sums are exact
@@ -392,6 +411,8 @@ def test_histograms(library):
     np.testing.assert_array_equal(library.down(there.values), host.values)
     with pytest.raises(boxsum.Unsupported, match="image: is on a GPU, tasks are made of images in host memory"):
         boxsum.histogram_tasks(library.up(image), 8)
+    with pytest.raises(boxsum.Unsupported, match="frames: are on a GPU, a pipeline takes frames in host memory"):
+        boxsum.histogram_pipeline([library.up(IMAGE[0])], boxsum.FrameRequest(tensor=True), 8)
     with pytest.raises(boxsum.Unsupported, match="image: is on a GPU, parts of tables are made in host memory"):
         boxsum.sat(library.up(image[0]), above=[0] * 30)
     for layout in ("inclusive", "padded"):

@@ -250,6 +250,34 @@ TEST(histogram_pipeline, ends_in_the_middle_of_a_stream) {
             }
 }
 
+TEST(histogram_pipeline, a_source_goes_when_no_more_frames_are_read) {
+    const video v(20, 20, 9);
+    const binning bins = binning::uniform(4, 0, 256);
+    const auto request = std::make_shared<const frame_request>(whole_request(v, bins));
+    for (int buffers = 1; buffers <= most_buffers; ++buffers)
+        for (int step = -2; step < 2; ++step) {  // that fails: -1 is the source, -2 nothing
+            std::promise<void> gone;
+            std::shared_ptr<std::promise<void>> of_source(&gone, [](std::promise<void>* one) { one->set_value(); });
+            frame_source source = [frames = frames_of({v.all()}), n = 0, step,
+                                   held = std::move(of_source)](const frame_memory& frame) mutable {
+                if (step == -1 && n++ == 3) throw broken("spoilt");
+                return frames(frame);
+            };
+            const auto spoil = [&](int s, detail::frame_slot& slot) {
+                if (s == step && slot.frame == 3) throw broken("spoilt");
+            };
+            detail::frame_pipeline pipeline(v.format(), bins, {request, {}}, std::move(source), buffers,
+                                            std::make_unique<spied_worker>(v, bins, spoil));
+            const auto has_gone = gone.get_future();
+            if (step == -2) {  // there are more frames than buffers
+                EXPECT_EQ(has_gone.wait_for(0s), std::future_status::timeout);
+            }
+            std::int64_t delivered = 0;
+            EXPECT_EQ(drain(pipeline, delivered).has_value(), step != -2);
+            ASSERT_EQ(has_gone.wait_for(30s), std::future_status::ready) << buffers << " buffers, step " << step;
+        }
+}
+
 TEST(histogram_pipeline, stages_overlap_from_two_buffers_on) {
     const video v(20, 20, 5);
     const binning bins = binning::uniform(4, 0, 256);
