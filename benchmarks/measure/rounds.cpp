@@ -19,7 +19,8 @@ int computations_for(double once_us, double round_ms, int most) {
     return static_cast<int>(std::clamp(round_ms * 1000 / once_us, 1.0, static_cast<double>(most)));
 }
 
-std::vector<spread> race(std::span<const contestant> contestants, int rounds, const stopwatch& time_us) {
+std::vector<std::vector<double>> times_by_round(std::span<const contestant> contestants, int rounds,
+                                                const stopwatch& time_us) {
     if (rounds < 1) throw invalid_argument("rounds: is " + std::to_string(rounds) + ", must be at least 1");
     std::vector<std::vector<double>> times(contestants.size());
     for (int round = -1; round < rounds; ++round)
@@ -28,8 +29,13 @@ std::vector<spread> race(std::span<const contestant> contestants, int rounds, co
             const double us = time_us(contestants[i].run) / contestants[i].computations;
             if (round >= 0) times[i].push_back(us);
         }
+    return times;
+}
+
+std::vector<spread> race(std::span<const contestant> contestants, int rounds, const stopwatch& time_us) {
     std::vector<spread> spreads;
-    for (std::vector<double>& samples : times) spreads.push_back(spread_of(std::move(samples)));
+    for (std::vector<double>& samples : times_by_round(contestants, rounds, time_us))
+        spreads.push_back(spread_of(std::move(samples)));
     return spreads;
 }
 

@@ -29,7 +29,12 @@ double host_us(const std::function<void()>& run);
 /// How many computations fill a round: at least one, at most `most`.
 int computations_for(double once_us, double round_ms, int most = 1 << 20);
 
-/// Microseconds a computation of each contestant, over `rounds` rounds behind one that is not counted.
+/// Microseconds a computation of each contestant takes in each of `rounds` rounds behind one that is not counted: a row
+/// a contestant.
+std::vector<std::vector<double>> times_by_round(std::span<const contestant> contestants, int rounds,
+                                                const stopwatch& time_us);
+
+/// The same over all rounds.
 std::vector<spread> race(std::span<const contestant> contestants, int rounds, const stopwatch& time_us);
 
 /// A contestant on the host: runs once, then chooses as many computations as fill `round_ms`. Its turns open with one

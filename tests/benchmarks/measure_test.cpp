@@ -50,6 +50,13 @@ TEST(rounds, contestants_take_turns_and_the_first_round_does_not_count) {
     EXPECT_THROW((void)race(two, 0, host_us), invalid_argument);
 }
 
+TEST(rounds, times_keep_their_round) {
+    const std::vector<contestant> two{{"a", [] {}, 1}, {"b", [] {}, 2}};
+    double clock = -2;  // the round that is not counted
+    const auto times = times_by_round(two, 3, [&](const std::function<void()>&) { return clock += 2; });
+    EXPECT_EQ(times, (std::vector<std::vector<double>>{{4, 8, 12}, {3, 5, 7}}));
+}
+
 TEST(rounds, what_opens_a_turn_is_not_timed) {
     std::string order;
     const std::vector<contestant> one{{"a", [&] { order += 'a'; }, 1, [&] { order += 'b'; }}};

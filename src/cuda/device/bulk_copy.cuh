@@ -36,14 +36,6 @@ __device__ inline void expect(phase_barrier& barrier, int bytes) {
 #endif
 }
 
-/// One arrival, and `bytes` more that the barrier's phase waits for.
-__device__ inline void arrive_expecting(phase_barrier& barrier, int bytes) {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier.address()), "r"(bytes)
-                 : "memory");
-#endif
-}
-
 /// A box of a tensor map, from element (col, row, plane); what lies outside the tensor becomes zero. `to_shared` is
 /// aligned to 128 bytes and `col` to 16 bytes: a copy from a column in between ends in an illegal instruction.
 __device__ inline void copy_box(void* to_shared, const CUtensorMap& map, int col, int row, int plane,

@@ -1,5 +1,7 @@
 #include "cuda/filters/fused_windows.hpp"
 
+#include "cuda/runtime/device_limits.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -32,7 +34,7 @@ std::int64_t up(std::int64_t n, std::int64_t unit) {
 }
 
 /// Threads that are on a device at once: an H200 holds 16 warps a multiprocessor at some 120 registers.
-constexpr double resident = 132 * 16 * 32;
+constexpr double resident = planned_multiprocessors * 16 * 32;
 
 /// Threads of a block, and how much longer a batch takes where warps wait for each other, on an H200: a block of the
 /// shape that takes least then is within 3 % of the best one for means of 8u at 16384^2, radius 3 and 15.

@@ -3,6 +3,7 @@
 #include "cuda/filters/guided_kernels.hpp"
 #include "cuda/filters/planned_filter.hpp"
 #include "cuda/runtime/device.hpp"
+#include "cuda/runtime/device_limits.hpp"
 #include "cuda/runtime/plan_checks.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 #include "cuda/runtime/workspace_use.hpp"
@@ -131,7 +132,7 @@ class planned_guided_filter {
 /// 0.7 to 0.8 of the time of 64 at 4096 x 4096, and of 16 0.95 to 0.98 of that up to radius 17; at 16384 x 16384 and
 /// radius 60, blocks of 128 threads 0.85 of that of 64.
 fused_shape guided_shape_of(const filters::window_job& job) {
-    constexpr std::int64_t K = slide_columns, most_threads = 256, resident_warps = 132 * 16;
+    constexpr std::int64_t K = slide_columns, most_threads = 256, resident_warps = planned_multiprocessors * 16;
     const auto up_to = [](std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit; };
     const std::int64_t width = job.cols.extent, rows = job.end_row - job.first_row;
     const std::int64_t taken = job.rows.before + job.rows.after, beyond = job.cols.before + job.cols.after + K;

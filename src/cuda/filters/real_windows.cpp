@@ -2,6 +2,7 @@
 
 #include "cuda/filters/real_terms.hpp"
 #include "cuda/runtime/device.hpp"
+#include "cuda/runtime/device_limits.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -77,7 +78,7 @@ real_shape real_shape_of(const window_job& job, real_terms terms, std::int64_t f
     shape.first_band = static_cast<int>(first_row / shape.band_rows);
     shape.bands = static_cast<int>((end_row - 1) / shape.band_rows) - shape.first_band + 1;
     // Chunks of some 64 rows, as long as there are enough of them to keep the device busy.
-    const std::int64_t across = shape.strips * job.shape.channels, wanted = 132 * 16 * 32 / threads;
+    const std::int64_t across = shape.strips * job.shape.channels, wanted = planned_multiprocessors * 16 * 32 / threads;
     std::int64_t chunk = std::max(64 / shape.band_rows, 1);
     while (chunk > 1 && across * up(shape.bands, chunk) < wanted) chunk /= 2;
     shape.chunk_bands = static_cast<int>(chunk);

@@ -29,8 +29,9 @@ __global__ void boxes_kernel(const __grid_constant__ CUtensorMap map, const int*
     __syncthreads();
     for (int i = 0; i < count; ++i) {
         if (threadIdx.x == 0) {
-            arrive_expecting(landed, tile_bytes);
+            expect(landed, tile_bytes);
             copy_box(tile, map, places[3 * i], places[3 * i + 1], places[3 * i + 2], landed, drop_from_l2());
+            landed.arrive();
         }
         landed.wait(static_cast<std::uint32_t>(i) & 1u);
         for (unsigned k = threadIdx.x; k < box_rows * box_cols; k += blockDim.x)

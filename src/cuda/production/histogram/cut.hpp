@@ -2,6 +2,7 @@
 
 #include "core/problem.hpp"
 #include "cuda/device/workspace_slots.hpp"
+#include "cuda/runtime/device_limits.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -26,7 +27,7 @@ struct histogram_limits {
     static constexpr std::int64_t gathered = 1000;            ///< bands of strips whose counts a tile adds up by itself
     static constexpr std::int64_t bytes_of_planes = 8 << 20;  ///< that go through the kernels together
     static constexpr std::int64_t bytes_of_slab = 16 << 20;
-    static constexpr std::int64_t wave_tiles = 132;       ///< multiprocessors of an H200
+    static constexpr std::int64_t wave_tiles = planned_multiprocessors;
     static constexpr std::int64_t wave_bands = 16;        ///< of a tile, whose bins and carries fill shared memory
     static constexpr std::int64_t narrow_cols = 1 << 16;  ///< counts of fewer fit 16 bits
     static constexpr std::int64_t low_bands = 1 << 19;    ///< entries of a table for each bin

@@ -28,13 +28,6 @@ inline void expect(phase_barrier& barrier, int bytes) {
     barrier.count(0, bytes);
 }
 
-inline void arrive_expecting(phase_barrier& barrier, int bytes,
-                             const emulation::location& where = emulation::location::current()) {
-    barrier.count(0, bytes);
-    barrier.count(1, 0);
-    emulation::yield(where);
-}
-
 struct box_copy {
     std::byte* to;
     CUtensorMap map;
