@@ -42,7 +42,7 @@ struct guided_rule {
 /// `options`; where the border continues the image, a and b continue beyond it as the image does.
 /// border_mode::constant is unsupported.
 ///
-/// Sampling (filters.hpp; not on devices). Which pixels of the image count, and how much, is said by channel as of
+/// Sampling (filters.hpp). Which pixels of the image count, and how much, is said by channel as of
 /// filter_inputs; with nan_mode::omit they do not, either, where a channel of the guide is NaN. Then:
 ///
 /// - cov_k and mean_k are weighted, over the pixels of window k that count. A window has a fit where so much counts as

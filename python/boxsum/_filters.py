@@ -844,7 +844,6 @@ def guided_filter(
         border: As in `box_filter`, but not ``"constant"``.
         mask, weights, nan, nodata, min_count: As in `box_filter`, of the image's pixels: fits are of what counts, and
             there is none where too little does. With ``nan="omit"`` pixels whose guide is NaN do not count, either.
-            Not with arrays on a GPU.
         fill: As in `box_filter`: where no window around a pixel has a fit, where its guide is left out for NaN and,
             without a guide, where the pixel itself does not count. With one, such pixels are filled from their guide.
         rounding: Of results of integer type: ``"half_up"`` or ``"floor"``.

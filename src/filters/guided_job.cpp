@@ -68,35 +68,42 @@ bool has_guide(const guided_inputs& inputs) noexcept {
     return inputs.guide.data != nullptr || inputs.guide.shape.rows != 0;
 }
 
-guided_job guided_job_of(const guided_shapes& given, const guided_rule& rule, const filter_options& options) {
-    refuse_sampling(options, guided_on_devices);
-    if (given.counts) throw unsupported("count: " + std::string(guided_on_devices) + " counts none");
-    return checked_job(given, {.image = given.image}, rule, options);
+guided_shapes::guided_shapes(const guided_inputs& inputs, const filter_outputs& outputs)
+    : image(inputs.image.shape), result(outputs.result.shape) {
+    const auto shape = [](const const_any_view& v) {
+        return v.shape.rows != 0 ? std::optional(v.shape) : std::nullopt;
+    };
+    if (has_guide(inputs)) guide = inputs.guide.shape;
+    mask = shape(inputs.mask);
+    weights = shape(inputs.weights);
+    count = shape(outputs.count);
+}
+
+guided_call guided_call_of(const guided_shapes& given, const guided_rule& rule, const filter_options& options) {
+    const part taken{.image = given.image, .mask = given.mask, .weights = given.weights};
+    guided_call call{checked_job(given, taken, rule, options),
+                     box_filter_job(taken, {given.result, given.count}, options)};
+    call.sampled =
+        call.samples.sampled() || (given.guide && is_floating(given.guide->type) && options.nan == nan_mode::omit);
+    return call;
 }
 
 void check_memory(const guided_inputs& inputs, const filter_outputs& outputs) {
     check_read("image", inputs.image);
-    const bool guided = has_guide(inputs);
-    if (guided) check_read("guide", inputs.guide);
-    check_results({{"image", inputs.image}, {"guide", guided ? inputs.guide : const_any_view{}}},
-                  {{"result", outputs.result}});
+    if (has_guide(inputs)) check_read("guide", inputs.guide);
+    check_inputs({.image = inputs.image, .mask = inputs.mask, .weights = inputs.weights});
+    check_results(
+        {{"image", inputs.image}, {"guide", inputs.guide}, {"mask", inputs.mask}, {"weights", inputs.weights}},
+        {{"result", outputs.result}, {"count", outputs.count}});
 }
 
 guided_call make_guided_call(const guided_inputs& inputs, const filter_outputs& outputs, const guided_rule& rule,
                              const filter_options& options) {
+    check_memory(inputs, {outputs.result});
+    guided_shapes given(inputs, outputs);
+    if (outputs.count.data == nullptr) given.count.reset();
+    const guided_call call = guided_call_of(given, rule, options);
     check_memory(inputs, outputs);
-    const filter_inputs samples{.image = inputs.image, .mask = inputs.mask, .weights = inputs.weights};
-    check_inputs(samples);
-    const std::optional guide = has_guide(inputs) ? std::optional(inputs.guide.shape) : std::nullopt;
-    const auto count = outputs.count.data != nullptr ? std::optional(outputs.count.shape) : std::nullopt;
-    guided_call call{checked_job({inputs.image.shape, guide, outputs.result.shape}, part_of(samples), rule, options),
-                     box_filter_job(part_of(samples), {outputs.result.shape, count}, options)};
-    check_results({{"image", inputs.image},
-                   {"guide", guide ? inputs.guide : const_any_view{}},
-                   {"mask", inputs.mask},
-                   {"weights", inputs.weights}},
-                  {{"result", outputs.result}, {"count", outputs.count}});
-    call.sampled = call.samples.sampled() || (guide && is_floating(guide->type) && options.nan == nan_mode::omit);
     return call;
 }
 

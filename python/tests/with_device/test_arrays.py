@@ -465,6 +465,13 @@ def test_guided_filter(library):
         expected = boxsum.guided_filter(image, (5, 7), guide=colours, guide_channel_axis=-1)
         actual = boxsum.guided_filter(there, (5, 7), guide=library.up(colours), guide_channel_axis=-1)
         np.testing.assert_allclose(library.down(actual), expected, rtol=0, atol=1e-11 * image.max())
+    mask = np.random.default_rng(5).integers(0, 2, image.shape, np.uint8)
+    image[:, 3, 4] = np.nan
+    for given, on_device in (({}, {}), ({"guide": guide}, {"guide": by})):
+        how = {"nan": "omit", "min_count": 4, "fill": -1}
+        expected = boxsum.guided_filter(image, (5, 7), mask=mask, **given, **how)
+        actual = boxsum.guided_filter(library.up(image), (5, 7), mask=library.up(mask), **on_device, **how)
+        np.testing.assert_allclose(library.down(actual), expected, rtol=0, atol=1e-11 * np.nanmax(image))
     with pytest.raises(boxsum.InvalidArgument, match="guide: is in host memory, but image is on cuda:0"):
         boxsum.guided_filter(there, 3, guide=guide)
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 /// Windows of one image or several of any types by additions only: of blocks (real_windows.cuh), and of any size
@@ -29,7 +30,7 @@ template <>
 struct adding_view<1> : real_view {};
 
 /// `Terms` has `images`, how many there are, `sums`, of(their pixels) at a place, and which channel of the later ones
-/// goes with one of the first.
+/// goes with one of the first. With `sampled` the first image has weights, and it is of(their pixels, its weight).
 template <typename Terms, int Cols = layout_of(real_terms::moments, dtype::f64).cols>
 struct adding_kernel {
     using Pixel = any_pixel;
@@ -37,7 +38,8 @@ struct adding_kernel {
     static constexpr terms_layout layout = layout_of(real_terms::moments, dtype::f64);
     static constexpr int K = Cols, G = layout.rows, images = Terms::images;
     using sums = typename Terms::sums;
-    using pixels = real_run<double, K>;
+    static constexpr bool sampled = Terms::sampled;
+    using pixels = std::conditional_t<sampled, weighted_run<double, K>, real_run<double, K>>;
     using view = adding_view<images>;
 
     struct run {
@@ -58,7 +60,7 @@ struct adding_kernel {
         }
 
       private:
-        using one = real_reader<any_pixel, pixels, K, false>;
+        using one = real_reader<any_pixel, pixels, K, sampled>;
         template <std::size_t... k>
         __device__ reader(const view& t, int col, int channel, bool reads, std::index_sequence<k...>)
             : of_{one(image<k>(t), col, k == 0 ? channel : Terms::other_channel(channel), reads)...} {}
@@ -90,7 +92,10 @@ struct adding_kernel {
         double x[images];
 #pragma unroll
         for (int k = 0; k < images; ++k) x[k] = r.of[k].x[i];
-        return Terms::of(x);
+        if constexpr (sampled)
+            return Terms::of(x, r.of[0].weight(i));
+        else
+            return Terms::of(x);
     }
 
     /// Adds rows first .. end - 1.
@@ -165,20 +170,20 @@ real_shape adding_shape(const filters::window_job& job) {
     return shape;
 }
 
-/// Launches `kernel`, whose first parameter is the view, for the windows that are refused by sums that slide; all where
-/// that has no words. `scratch`: adding_bytes().
+/// Launches `kernel`, whose first parameter is the view, with weights of the first image or none, for the windows that
+/// are refused by sums that slide; all where that has no words. `scratch`: adding_bytes().
 template <typename Kernel, typename... Parameters, typename... Arguments>
 void launch_adding(void (*kernel)(typename Kernel::view, Parameters...), const filters::window_job& job,
-                   const const_any_view (&images)[Kernel::images], const refused_blocks& refused, void* scratch,
-                   stream_ref stream, const Arguments&... arguments) {
-    const auto windows = [&](const const_any_view& image) {
-        return real_windows{&job, image, {}, {}, job.first_row, job.end_row, nullptr, refused};
+                   const const_any_view (&images)[Kernel::images], const const_any_view& weights,
+                   const refused_blocks& refused, void* scratch, stream_ref stream, const Arguments&... arguments) {
+    const auto windows = [&](const const_any_view& image, const const_any_view& weights_of_image) {
+        return real_windows{&job, image, {}, weights_of_image, job.first_row, job.end_row, nullptr, refused};
     };
     const auto view_of = [&](const auto& on) {
         typename Kernel::view t{};
-        static_cast<real_view&>(t) = on(windows(images[0]));
+        static_cast<real_view&>(t) = on(windows(images[0], weights));
         if constexpr (Kernel::images > 1)
-            for (int k = 1; k < Kernel::images; ++k) t.others[k - 1] = on(windows(images[k]));
+            for (int k = 1; k < Kernel::images; ++k) t.others[k - 1] = on(windows(images[k], {}));
         return t;
     };
     if (!adds_in_blocks<Kernel>(job)) {

@@ -99,6 +99,15 @@ struct colour_view {
     }
 };
 
+/// Of windows in which too little may count. The fits' last plane says which exist.
+struct sampled_colour_view : colour_view {
+    double least;
+    run_output count;
+    int count_channels, channel;
+};
+template <bool Sampled>
+using colour_view_of = std::conditional_t<Sampled, sampled_colour_view, colour_view>;
+
 /// Planes of moments of a guide of so many channels and of an image.
 struct moment_planes {
     int guides;
@@ -109,19 +118,35 @@ struct moment_planes {
     BOXSUM_HOST_DEVICE int sum(int channel) const { return pairs() + channel; }
     BOXSUM_HOST_DEVICE int with_image(int channel) const { return pairs() + guides + channel; }
     BOXSUM_HOST_DEVICE int image_sum() const { return pairs() + 2 * guides; }
-    BOXSUM_HOST_DEVICE int count() const { return image_sum() + 1; }
+    BOXSUM_HOST_DEVICE int weight_sum() const { return image_sum() + 1; }
+    BOXSUM_HOST_DEVICE int count(bool sampled) const { return image_sum() + (sampled ? 2 : 1); }
 };
 
 /// (covariances + epsilon E) a = those with the image, all times n^2, by L D L^T as on the CPU.
-template <int Guides>
-__global__ __launch_bounds__(128) void colour_fit_kernel(const __grid_constant__ colour_view t) {
+template <int Guides, bool Sampled>
+__global__ __launch_bounds__(128) void colour_fit_kernel(const __grid_constant__ colour_view_of<Sampled> t) {
     constexpr moment_planes planes{Guides};
     const int col = static_cast<int>(blockIdx.x) * 128 + static_cast<int>(threadIdx.x);
     if (col >= t.cols.extent) return;
     const auto width = static_cast<double>(t.cols.count(col));
     const double inverse_a = 1 / t.units.a, inverse_b = 1 / t.units.b;
     for (int row = t.first_row + static_cast<int>(blockIdx.y); row < t.end_row; row += static_cast<int>(gridDim.y)) {
-        const double n = static_cast<double>(t.rows.count(row)) * width, noise = n * n * t.epsilon;
+        double n;
+        if constexpr (Sampled) {
+            n = t.moment(planes.weight_sum(), row, col);
+            if (t.count.data != nullptr)
+                store_element(t.count, row, std::int64_t{col} * t.count_channels + t.channel, n);
+            const bool exists = n > 0 && n >= t.least;
+            t.store(Guides + 1, row, col, exists ? t.units.one : 0, t.units.one, 1 / t.units.one);
+            if (!exists) {
+#pragma unroll
+                for (int k = 0; k <= Guides; ++k) t.store(k, row, col, 0, 1, 1);
+                continue;
+            }
+        } else {
+            n = static_cast<double>(t.rows.count(row)) * width;
+        }
+        const double noise = n * n * t.epsilon;
         double m[Guides][Guides], a[Guides], inverse[Guides], sum[Guides];
 #pragma unroll
         for (int j = 0; j < Guides; ++j) {
@@ -173,8 +198,9 @@ class colour_space {
         guide_ = place(widens ? dtype::u16 : guide.type, rows, planes_.guides);
         if (channels_ > 1 || (widens && image.type != dtype::u16))
             image_ = place(widens ? dtype::u16 : image.type, rows, channels_);
-        fits_ = place(filter.means->shape.type, rows, (planes_.guides + 1) * channels_);
-        moments_ = place(dtype::f64, std::min(rows_at_once_, rows), planes_.count());
+        fits_ = place(filter.means->shape.type, rows, fits_of_channel() * channels_);
+        moments_ = place(dtype::f64, std::min(rows_at_once_, rows), planes_.count(sampled()));
+        if (sampled()) weights_ = place(dtype::f32, rows, 1);
         scratch_ = bytes_;
         std::size_t scratch = guided_means_bytes(means_of(0));
         for (const std::int64_t first : {std::int64_t{0}, (rows - 1) / rows_at_once_ * rows_at_once_}) {
@@ -189,6 +215,8 @@ class colour_space {
     std::int64_t channels() const { return channels_; }
     std::int64_t rows_at_once() const { return rows_at_once_; }
     bool splits_image() const { return image_.shape.rows != 0; }
+    bool sampled() const { return filter_.samples != nullptr; }
+    any_view weights() const { return at(weights_); }
 
     any_view guide() const { return at(guide_); }
     any_view image() const { return at(image_); }
@@ -207,13 +235,25 @@ class colour_space {
     }
     guided_moments moments_of(const filters::window_job& job, const const_any_view& guide,
                               const const_any_view& image) const {
-        return {{&job, image, guide, filter_.epsilon, at(scratch_)}};
+        return {{&job, image, guide, filter_.epsilon, at(scratch_), sampled() ? weights() : any_view{}}};
     }
     guided_means means_of(std::int64_t channel) const {
         guided_means means{filter_.means, planes_.guides, {}, {}, filter_.units, at(scratch_)};
         for (int k = 0; k < planes_.guides; ++k) means.a[static_cast<std::size_t>(k)] = fit(channel, k);
         means.b = fit(channel, planes_.guides);
+        if (sampled()) means.exists = fit(channel, planes_.guides + 1);
         return means;
+    }
+    sampled_colour_view sampled_view_of(const filters::window_job& job, std::int64_t channel) const {
+        const filters::window_job& s = *filter_.samples;
+        sampled_colour_view t{view_of(job, channel)};
+        t.least = least_of(s);
+        t.count.data = static_cast<char*>(filter_.count.data);
+        t.count.row_stride = filter_.count.shape.row_stride;
+        t.count.type = filter_.count.shape.type;
+        t.count_channels = static_cast<int>(channels_);
+        t.channel = static_cast<int>(channel);
+        return t;
     }
     colour_view view_of(const filters::window_job& job, std::int64_t channel) const {
         const any_view moments = at(moments_), fits = fit(channel, 0);
@@ -246,12 +286,13 @@ class colour_space {
     void* at(std::size_t offset) const { return static_cast<std::byte*>(filter_.space) + offset; }
     any_view at(const part& p) const { return {at(p.offset), p.shape}; }
     any_view plane(const part& p, std::int64_t k) const { return rows_of(at(p), k, 0, p.shape.rows); }
-    any_view fit(std::int64_t channel, int k) const { return plane(fits_, channel * (planes_.guides + 1) + k); }
+    std::int64_t fits_of_channel() const { return planes_.guides + (sampled() ? 2 : 1); }
+    any_view fit(std::int64_t channel, int k) const { return plane(fits_, channel * fits_of_channel() + k); }
 
     const guided_colours& filter_;
     moment_planes planes_;
     std::int64_t channels_, rows_at_once_;
-    part guide_, image_, fits_, moments_;
+    part guide_, image_, fits_, moments_, weights_;
     std::size_t scratch_ = 0, bytes_ = 0;
 };
 
@@ -279,12 +320,16 @@ void enqueue_image_moments(const colour_space& space, const filters::window_job&
     for (int i = 0; i < planes.guides; ++i) {
         guided_moments moments = space.moments_of(job, space.guide_plane(i), space.image_plane(channel));
         moments.covariance = space.moment(planes.with_image(i));
-        if (i == 0) moments.image_sum = space.moment(planes.image_sum());
+        if (i == 0) {
+            moments.image_sum = space.moment(planes.image_sum());
+            if (space.sampled()) moments.count = space.moment(planes.weight_sum());
+        }
         enqueue_guided_moments(moments, stream);
     }
 }
 
-void enqueue_fits(const colour_view& t, int guides, stream_ref stream) {
+template <bool Sampled>
+void enqueue_fits(const colour_view_of<Sampled>& t, int guides, stream_ref stream) {
     const auto fit = [&](auto kernel) {
         const auto blocks = static_cast<unsigned>((t.cols.extent + 127) / 128);
         launch(kernel,
@@ -292,11 +337,27 @@ void enqueue_fits(const colour_view& t, int guides, stream_ref stream) {
                stream, t);
     };
     if (guides == 2)
-        fit(colour_fit_kernel<2>);
+        fit(colour_fit_kernel<2, Sampled>);
     else if (guides == 3)
-        fit(colour_fit_kernel<3>);
+        fit(colour_fit_kernel<3, Sampled>);
     else
-        fit(colour_fit_kernel<4>);
+        fit(colour_fit_kernel<4, Sampled>);
+}
+
+/// Fits of all channels, each by the guide's moments where its own pixels count.
+void enqueue_sampled_channels(const guided_colours& filter, const colour_space& space, stream_ref stream) {
+    const const_any_view guide = filter.gaps.omits_nan ? filter.guide : const_any_view{};
+    for (std::int64_t channel = 0; channel < space.channels(); ++channel) {
+        enqueue_guided_weights({filter.samples, filter.image, filter.mask, filter.weights, guide, space.weights(),
+                                static_cast<int>(channel)},
+                               stream);
+        for (std::int64_t first = 0; first < filter.image.shape.rows; first += space.rows_at_once()) {
+            const filters::window_job job = space.rows_of_job(first);
+            enqueue_guide_moments(space, job, stream);
+            enqueue_image_moments(space, job, channel, stream);
+            enqueue_fits<true>(space.sampled_view_of(job, channel), space.planes().guides, stream);
+        }
+    }
 }
 
 }  // namespace
@@ -314,17 +375,20 @@ void enqueue_guided_colours(const guided_colours& filter, stream_ref stream) {
     const colour_space space(filter);
     enqueue_split(filter.guide, space.guide(), stream);
     if (space.splits_image()) enqueue_split(filter.image, space.image(), stream);
-    for (std::int64_t first = 0; first < filter.image.shape.rows; first += space.rows_at_once()) {
-        const filters::window_job job = space.rows_of_job(first);
-        enqueue_guide_moments(space, job, stream);
-        for (std::int64_t channel = 0; channel < space.channels(); ++channel) {
-            enqueue_image_moments(space, job, channel, stream);
-            enqueue_fits(space.view_of(job, channel), space.planes().guides, stream);
+    if (space.sampled())
+        enqueue_sampled_channels(filter, space, stream);
+    else
+        for (std::int64_t first = 0; first < filter.image.shape.rows; first += space.rows_at_once()) {
+            const filters::window_job job = space.rows_of_job(first);
+            enqueue_guide_moments(space, job, stream);
+            for (std::int64_t channel = 0; channel < space.channels(); ++channel) {
+                enqueue_image_moments(space, job, channel, stream);
+                enqueue_fits<false>(space.view_of(job, channel), space.planes().guides, stream);
+            }
         }
-    }
     for (std::int64_t channel = 0; channel < space.channels(); ++channel)
         enqueue_guided_result(space.means_of(channel), space.guide(), filter.result, static_cast<int>(channel),
-                              filter.rounding, stream);
+                              filter.rounding, filter.gaps, stream);
 }
 
 }  // namespace boxsum::cuda

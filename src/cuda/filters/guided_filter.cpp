@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,104 +25,220 @@
 namespace boxsum::cuda {
 namespace {
 
-filters::guided_shapes shapes_of(const guided_inputs& inputs, const filter_outputs& outputs, bool counts) {
-    filters::refuse_samples(inputs.mask, inputs.weights, filters::guided_on_devices);
-    const std::optional guide = filters::has_guide(inputs) ? std::optional(inputs.guide.shape) : std::nullopt;
-    return {inputs.image.shape, guide, outputs.result.shape, counts};
-}
-
 std::size_t up(std::size_t bytes) {
     return (bytes + 255) / 256 * 256;
 }
+
+/// All views of a call; those without data are not given.
+struct guided_views {
+    const_any_view image, guide, mask, weights;
+    any_view result, count;
+
+    guided_views(const guided_inputs& inputs, const filter_outputs& outputs)
+        : image(inputs.image),
+          guide(inputs.guide),
+          mask(inputs.mask),
+          weights(inputs.weights),
+          result(outputs.result),
+          count(outputs.count) {}
+
+    /// Of one plane, of what has one for all the only one.
+    guided_views plane(std::int64_t plane) const {
+        guided_views one = *this;
+        const auto take = [plane](auto& v) {
+            if (v.data != nullptr) v = rows_of(v, v.shape.planes == 1 ? 0 : plane, 0, v.shape.rows);
+        };
+        take(one.image);
+        take(one.guide);
+        take(one.mask);
+        take(one.weights);
+        take(one.result);
+        take(one.count);
+        return one;
+    }
+};
 
 /// A guided filter of images in device memory, checked, for the device that is current: everything but memory.
 class planned_guided_filter {
   public:
     planned_guided_filter(const filters::guided_shapes& given, const guided_rule& rule, const filter_options& options)
-        : job_(filters::guided_job_of(given, rule, options)), device_(current_device()), shapes_(given) {
-        view_shape image = given.image, guide = given.guide.value_or(view_shape{}), result = given.result;
-        image_.add(image, bytes_);
-        if (given.guide) guide_.add(guide, bytes_);
-        result_.add(result, bytes_);
+        : call_(filters::guided_call_of(given, rule, options)), device_(current_device()), shapes_(given) {
+        image_.add(shapes_.image, bytes_);
+        guide_.add(shapes_.guide, bytes_);
+        mask_.add(shapes_.mask, bytes_);
+        weights_.add(shapes_.weights, bytes_);
+        result_.add(shapes_.result, bytes_);
+        count_.add(shapes_.count, bytes_);
         packed_bytes_ = bytes_;
 
+        const view_shape& image = shapes_.image;
         const auto is_double = [](const view_shape& s) { return s.type == dtype::f64; };
         colours_ = given.guide && given.guide->channels > 1;
-        const bool doubles = is_double(image) || is_double(result) || (given.guide && is_double(*given.guide));
+        const bool doubles = is_double(image) || is_double(given.result) || (given.guide && is_double(*given.guide));
         const dtype type = doubles ? dtype::f64 : dtype::f32;
         const std::int64_t channels = colours_ ? 1 : image.channels;  // of several guides each of them is a plane
         plane_ = device_shape(type, image.rows, image.cols, channels);
         const view_shape moments = device_shape(dtype::f32, image.rows, image.cols, channels);
-        fits_ = filters::windows_of({.image = moments}, windows(job_.fits));
-        means_ = filters::box_filter_job({.image = plane_}, {plane_}, windows(job_.means));
+        fits_ = filters::windows_of({.image = moments}, windows(call_.job.fits));
+        means_ = filters::box_filter_job({.image = plane_}, {plane_}, windows(call_.job.means));
         for (const auto& [what, extent] : {std::pair{"rows", image.rows}, {"cols", image.cols}})
             if (extent > largest_real_extent)
                 throw unsupported("image: " + std::string(what) + " is " + std::to_string(extent) +
                                   ", which devices do not do yet");
-        units_ = guided_units(means_, image.type, job_.epsilon);
+        units_ = guided_units(means_, image.type, call_.job.epsilon);
+        const view_shape none;
+        const guided_views views({{nullptr, image},
+                                  {nullptr, shapes_.guide.value_or(none)},
+                                  {nullptr, shapes_.mask.value_or(none)},
+                                  {nullptr, shapes_.weights.value_or(none)}},
+                                 {{nullptr, shapes_.result}, {nullptr, shapes_.count.value_or(none)}});
+        std::size_t scratch = 0;
         if (colours_) {
-            bytes_ += guided_colour_bytes(colours({nullptr, image}, {nullptr, guide}, {nullptr, result}, nullptr));
-            return;
+            scratch = guided_colour_bytes(colours(views, nullptr));
+        } else {
+            const auto place = [&](const view_shape& shape) {
+                const std::size_t at = bytes_;
+                bytes_ += up(span_bytes(shape));
+                return at;
+            };
+            for (std::size_t& at : planes_at_) at = place(plane_);
+            if (call_.sampled) {
+                exists_at_ = place(plane_);
+                samples_at_ = place(moments);
+            }
+            scratch = std::max(guided_scratch_bytes(fits(views, nullptr)), guided_means_bytes(means(nullptr)));
         }
-        for (std::size_t& at : planes_at_) {
-            at = bytes_;
-            bytes_ += up(span_bytes(plane_));
-        }
+        if (counts_alone())
+            scratch = std::max(scratch, real_scratch_bytes(call_.samples, false, 0, call_.samples.rows.extent));
         scratch_at_ = bytes_;
-        const guided_fits fits{{&fits_, {nullptr, image}, {nullptr, guide}}, {nullptr, plane_}, {nullptr, plane_}};
-        const guided_means means{&means_, 1, {{{nullptr, plane_}}}, {nullptr, plane_}};
-        bytes_ += up(std::max(guided_scratch_bytes(fits), guided_means_bytes(means)));
+        bytes_ += up(scratch);
     }
 
     int device() const noexcept { return device_; }
     std::size_t bytes() const noexcept { return bytes_; }
     std::size_t packed_bytes() const noexcept { return packed_bytes_; }
 
-    /// Checked memory, and bytes() bytes at `space`.
-    void enqueue(const void* image, const void* guide, void* result, void* space, stream_ref stream) const {
-        const auto view = [](const void* data, const packed_copy& copy, const view_shape& given) {
-            return any_view{const_cast<void*>(data), copy.exists() ? copy.shape() : given};
+    /// Of checked memory, and bytes() bytes at `space`.
+    void enqueue(const guided_inputs& inputs, const filter_outputs& outputs, void* space, stream_ref stream) const {
+        guided_views all(inputs, outputs);
+        const auto fill = [&](const packed_copy& copy, const_any_view& view) {
+            if (view.data != nullptr && copy.exists()) view = {copy.fill(view.data, space, stream), copy.shape()};
         };
-        const const_any_view p = view(image_.fill(image, space, stream), image_, shapes_.image);
-        const_any_view by;
-        if (shapes_.guide) by = view(guide_.fill(guide, space, stream), guide_, *shapes_.guide);
-        const any_view to = view(result_.place(result, space), result_, shapes_.result);
-        for (std::int64_t plane = 0; plane < p.shape.planes; ++plane) {
-            const auto of = [&](auto v) { return rows_of(v, v.shape.planes == 1 ? 0 : plane, 0, v.shape.rows); };
-            enqueue_plane(of(p), by.data == nullptr ? by : of(by), of(to), space, stream);
-        }
-        result_.empty(result, space, stream);
+        fill(image_, all.image);
+        fill(guide_, all.guide);
+        fill(mask_, all.mask);
+        fill(weights_, all.weights);
+        if (result_.exists()) all.result = {result_.at(space), result_.shape()};
+        if (count_.exists()) all.count = {count_.at(space), count_.shape()};
+        for (std::int64_t plane = 0; plane < shapes_.image.planes; ++plane)
+            enqueue_plane(all.plane(plane), space, stream);
+        result_.empty(outputs.result.data, space, stream);
+        count_.empty(outputs.count.data, space, stream);
     }
 
   private:
-    filter_options windows(const window& w) const { return {.window = w, .border = job_.border}; }
+    filter_options windows(const window& w) const { return {.window = w, .border = call_.job.border}; }
 
-    guided_colours colours(const const_any_view& image, const const_any_view& guide, const any_view& result,
-                           void* space) const {
-        return {&fits_,       &means_, image,         guide, result,
-                job_.epsilon, units_,  job_.rounding, space, colour_rows_at_once(image.shape)};
+    /// A count is wanted, though all pixels count.
+    bool counts_alone() const { return shapes_.count && !call_.sampled; }
+
+    /// Without a space there is no memory, as where bytes are counted.
+    static void* at(void* space, std::size_t offset) {
+        return space == nullptr ? nullptr : static_cast<std::byte*>(space) + offset;
     }
 
-    void enqueue_plane(const const_any_view& image, const const_any_view& guide, const any_view& result, void* space,
-                       stream_ref stream) const {
-        const auto at = [&](std::size_t offset) { return static_cast<std::byte*>(space) + offset; };
-        if (colours_) return enqueue_guided_colours(colours(image, guide, result, at(packed_bytes_)), stream);
-        const any_view a{at(planes_at_[0]), plane_}, b{at(planes_at_[1]), plane_};
-        void* const scratch = at(scratch_at_);
-        enqueue_guided_fits({{&fits_, image, guide, job_.epsilon, scratch}, a, b, units_}, stream);
-        enqueue_guided_result({&means_, 1, {{a}}, b, units_, scratch}, guide.data == nullptr ? image : guide, result, 0,
-                              job_.rounding, stream);
+    guided_gaps gaps(const guided_views& plane, void* space) const {
+        guided_gaps g;
+        if (!call_.sampled) return g;
+        g.fill = call_.samples.fill.value_or(std::numeric_limits<double>::quiet_NaN());
+        g.omits_nan = shapes_.guide && is_floating(shapes_.guide->type) && call_.samples.nan == nan_mode::omit;
+        if (!shapes_.guide) g.weights = samples(space);
+        return g;
     }
 
-    filters::guided_job job_;
+    guided_colours colours(const guided_views& plane, void* space) const {
+        guided_colours c{&fits_,
+                         &means_,
+                         plane.image,
+                         plane.guide,
+                         plane.result,
+                         call_.job.epsilon,
+                         units_,
+                         call_.job.rounding,
+                         at(space, scratch_at_),
+                         colour_rows_at_once(plane.image.shape)};
+        if (!call_.sampled) return c;
+        c.samples = &call_.samples;
+        c.mask = plane.mask;
+        c.weights = plane.weights;
+        c.count = plane.count;
+        c.gaps = gaps(plane, space);
+        return c;
+    }
+
+    const_any_view samples(void* space) const {
+        return {at(space, samples_at_), device_shape(dtype::f32, plane_.rows, plane_.cols, plane_.channels)};
+    }
+    any_view fit_plane(std::size_t offset, void* space) const { return {at(space, offset), plane_}; }
+
+    guided_fits fits(const guided_views& plane, void* space) const {
+        guided_fits f{{&fits_, plane.image, plane.guide, call_.job.epsilon, at(space, scratch_at_)},
+                      fit_plane(planes_at_[0], space),
+                      fit_plane(planes_at_[1], space),
+                      units_};
+        if (!call_.sampled) return f;
+        static_cast<guided_windows&>(f).weights = samples(space);
+        f.exists = fit_plane(exists_at_, space);
+        f.least = least_of(call_.samples);
+        f.count = plane.count;
+        return f;
+    }
+
+    guided_means means(void* space) const {
+        guided_means m{&means_,
+                       1,
+                       {{fit_plane(planes_at_[0], space)}},
+                       fit_plane(planes_at_[1], space),
+                       units_,
+                       at(space, scratch_at_)};
+        if (call_.sampled) m.exists = fit_plane(exists_at_, space);
+        return m;
+    }
+
+    void enqueue_plane(const guided_views& plane, void* space, stream_ref stream) const {
+        if (counts_alone())
+            enqueue_real_statistics({.job = &call_.samples,
+                                     .image = plane.image,
+                                     .end_row = call_.samples.rows.extent,
+                                     .scratch = at(space, scratch_at_)},
+                                    {.count = plane.count}, stream);
+        if (colours_) return enqueue_guided_colours(colours(plane, space), stream);
+        const guided_gaps gaps = this->gaps(plane, space);
+        if (call_.sampled) {
+            const const_any_view samples = this->samples(space);
+            enqueue_guided_weights({&call_.samples,
+                                    plane.image,
+                                    plane.mask,
+                                    plane.weights,
+                                    gaps.omits_nan ? plane.guide : const_any_view{},
+                                    {const_cast<void*>(samples.data), samples.shape}},
+                                   stream);
+        }
+        enqueue_guided_fits(fits(plane, space), stream);
+        enqueue_guided_result(means(space), plane.guide.data == nullptr ? plane.image : plane.guide, plane.result, 0,
+                              call_.job.rounding, gaps, stream);
+    }
+
+    filters::guided_call call_;
     int device_;
-    filters::guided_shapes shapes_;
-    packed_copy image_, guide_, result_;
+    filters::guided_shapes shapes_;  ///< as kernels see them
+    packed_copy image_, guide_, mask_, weights_, result_, count_;
     bool colours_ = false;  ///< the guide has several channels
     view_shape plane_;      ///< of fits
     guided_units units_;
     filters::window_job fits_, means_;
-    std::array<std::size_t, 2> planes_at_{};  ///< a and b
+    std::array<std::size_t, 2> planes_at_{};      ///< a and b
+    std::size_t exists_at_ = 0, samples_at_ = 0;  ///< where pixels may not count: which fits exist, and their weights
     std::size_t scratch_at_ = 0, bytes_ = 0, packed_bytes_ = 0;
 };
 
@@ -163,19 +280,22 @@ fused_shape guided_shape_of(const filters::window_job& job) {
 // ---- plans ----------------------------------------------------------------------------------------------------------
 
 struct guided_filter_plan::state {
-    planned_view image, guide, result;
+    planned_view image, guide, mask, weights, result, count;
     planned_guided_filter filter;
 
     state(const filters::guided_shapes& s, const guided_rule& rule, const filter_options& options)
         : image("image", s.image, access::read),
           guide("guide", s.guide, access::read),
+          mask("mask", s.mask, access::read),
+          weights("weights", s.weights, access::read),
           result("result", s.result, access::write),
+          count("count", s.count, access::write),
           filter(s, rule, options) {}
 };
 
 guided_filter_plan::guided_filter_plan(const guided_inputs& inputs, const filter_outputs& outputs,
                                        const guided_rule& rule, const filter_options& options)
-    : state_(std::make_shared<const state>(shapes_of(inputs, outputs, outputs.count.shape.rows != 0), rule, options)) {}
+    : state_(std::make_shared<const state>(filters::guided_shapes(inputs, outputs), rule, options)) {}
 
 std::size_t guided_filter_plan::workspace_bytes() const noexcept {
     return state_->filter.bytes();
@@ -192,19 +312,23 @@ int guided_filter_plan::device() const noexcept {
 void guided_filter_plan::run_async(const guided_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                                    stream_ref stream) const {
     const state& s = *state_;
-    if (outputs.count.data != nullptr) throw unsupported("count: a guided filter on devices counts none");
-    filters::refuse_samples(inputs.mask, inputs.weights, filters::guided_on_devices);
     call_memory arguments(s.filter.device());
-    arguments.add(s.image, inputs.image);
-    arguments.add(s.result, outputs.result);
-    if (s.guide.name != nullptr)
-        arguments.add(s.guide, inputs.guide);
-    else if (filters::has_guide(inputs))
-        throw invalid_argument("guide: given, but the plan was made without");
+    const auto add = [&](const planned_view& planned, const const_any_view& view, const char* name) {
+        if (planned.name != nullptr)
+            arguments.add(planned, view);
+        else if (view.data != nullptr)
+            throw invalid_argument(std::string(name) + ": given, but the plan was made without");
+    };
+    add(s.image, inputs.image, "image");
+    add(s.result, outputs.result, "result");
+    add(s.guide, inputs.guide, "guide");
+    add(s.mask, inputs.mask, "mask");
+    add(s.weights, inputs.weights, "weights");
+    add(s.count, outputs.count, "count");
     if (arguments.meet()) filters::check_memory(inputs, outputs);
     const workspace_end space(workspace, s.filter.bytes(), s.filter.bytes(), s.filter.device(), stream, 0);
     const device_scope scope(s.filter.device());
-    s.filter.enqueue(inputs.image.data, inputs.guide.data, outputs.result.data, space.data(), stream);
+    s.filter.enqueue(inputs, outputs, space.data(), stream);
     space.leave();
 }
 
@@ -218,15 +342,18 @@ void guided_filter_async(const guided_inputs& inputs, const filter_outputs& outp
 void guided_filter(const guided_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                    const guided_rule& rule, const filter_options& options) {
     const device_scope scope(device_of(stream));
-    filters::refuse_samples(inputs.mask, inputs.weights, filters::guided_on_devices);
     filters::check_memory(inputs, outputs);
     views_on_device views(inputs.image.data, stream);
-    guided_inputs in{views.input("image", inputs.image)};
-    const filter_outputs to{views.output("result", outputs.result)};
-    if (filters::has_guide(inputs)) in.guide = views.input("guide", inputs.guide);
-    const planned_guided_filter filter(shapes_of(in, to, outputs.count.data != nullptr), rule, options);
+    const auto input = [&](const char* name, const const_any_view& view) {
+        return view.shape.rows == 0 ? view : views.input(name, view);
+    };
+    const guided_inputs in{views.input("image", inputs.image), input("guide", inputs.guide), input("mask", inputs.mask),
+                           input("weights", inputs.weights)};
+    filter_outputs to{views.output("result", outputs.result)};
+    if (outputs.count.data != nullptr) to.count = views.output("count", outputs.count);
+    const planned_guided_filter filter(filters::guided_shapes(in, to), rule, options);
     const device_buffer space(filter.bytes(), stream);
-    views.run([&] { filter.enqueue(in.image.data, in.guide.data, to.result.data, space.data(), stream); });
+    views.run([&] { filter.enqueue(in, to, space.data(), stream); });
 }
 
 }  // namespace boxsum::cuda

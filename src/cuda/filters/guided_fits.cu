@@ -14,6 +14,7 @@ template <bool Guided>
 struct moment_terms {
     using sums = real_sums<0, Guided ? 4 : 2>;
     static constexpr int images = Guided ? 2 : 1;  // p and I
+    static constexpr bool sampled = false;
     __device__ static int other_channel(int) { return 0; }
 
     __device__ static sums of(const double (&pixels)[images]) {
@@ -94,32 +95,36 @@ bool slide(const guided_moments& moments) {
 }  // namespace
 
 std::size_t guided_scratch_bytes(const guided_fits& fits) {
+    if (fits.sampled()) return weighted_scratch_bytes(fits);
     if (slide(fits)) return sliding_moment_bytes(fits);
     return fits.guide.shape.rows == 0 ? adding_bytes<moment_kernel<false>>(*fits.job)
                                       : adding_bytes<moment_kernel<true>>(*fits.job);
 }
 
 std::size_t guided_scratch_bytes(const guided_moments& moments) {
+    if (moments.sampled()) return weighted_scratch_bytes(moments);
     return slide(moments) ? sliding_moment_bytes(moments) : adding_bytes<moment_kernel<true>>(*moments.job);
 }
 
 void enqueue_guided_fits(const guided_fits& fits, stream_ref stream) {
+    if (fits.sampled()) return enqueue_weighted_fits(fits, stream);
     refused_blocks refused;
     if (slide(fits)) {
         refused = enqueue_sliding_fits(fits, stream);
         if (!is_floating(fits.image.shape.type)) return;
     }
     if (fits.guide.data == nullptr)
-        launch_adding<moment_kernel<false>>(adding_fit_kernel<false>, *fits.job, {fits.image}, refused, fits.scratch,
-                                            stream, fit_output(fits));
+        launch_adding<moment_kernel<false>>(adding_fit_kernel<false>, *fits.job, {fits.image}, {}, refused,
+                                            fits.scratch, stream, fit_output(fits));
     else
-        launch_adding<moment_kernel<true>>(adding_fit_kernel<true>, *fits.job, {fits.image, fits.guide}, refused,
+        launch_adding<moment_kernel<true>>(adding_fit_kernel<true>, *fits.job, {fits.image, fits.guide}, {}, refused,
                                            fits.scratch, stream, fit_output(fits));
 }
 
 void enqueue_guided_moments(const guided_moments& moments, stream_ref stream) {
+    if (moments.sampled()) return enqueue_weighted_moments(moments, stream);
     if (slide(moments)) return enqueue_sliding_moments(moments, stream);
-    launch_adding<moment_kernel<true>>(adding_moment_kernel, *moments.job, {moments.image, moments.guide}, {},
+    launch_adding<moment_kernel<true>>(adding_moment_kernel, *moments.job, {moments.image, moments.guide}, {}, {},
                                        moments.scratch, stream, moment_output(moments));
 }
 

@@ -19,6 +19,7 @@ inline constexpr int most_guides = 4;  ///< channels of a guide
 /// What fits of 32f are rounded to multiples of: powers of two.
 struct guided_units {
     double a = 1, b = 1;
+    double one = 1;  ///< what there is of a fit that exists: a multiple of `a`, whose sums are as exact
 
     guided_units() = default;
     /// With u the least of sqrt(epsilon) and a tenth of an integer image's range, 64 of others: so that sums which
@@ -28,19 +29,26 @@ struct guided_units {
     guided_units(const filters::window_job& means, dtype image, double epsilon);
 };
 
-/// Windows of one plane of an image and of a guide.
+/// Windows of one plane of an image and of a guide. With weights sums are weighted, and n is the sum of the weights.
 struct guided_windows {
     const filters::window_job* job = nullptr;  ///< of 32f pixels, whatever the image's are
     const_any_view image;
     const_any_view guide = {};  ///< of one channel; without data every channel of the image is its own guide
     double epsilon = 0;
     void* scratch = nullptr;
+    const_any_view weights = {};  ///< 32f, of the image's extents: 0 where a pixel does not count; no rows: all count
+
+    bool sampled() const noexcept { return weights.shape.rows != 0; }
 };
 
 /// Fits a and b of all windows.
 struct guided_fits : guided_windows {
     any_view a, b;  ///< 32f or 64f, of the image's extents
     guided_units units = {};
+    // With weights:
+    any_view exists = {};  ///< of the fits' type: guided_units::one where n is enough for a fit, else 0, as a and b are
+    double least = 0;      ///< what is enough, of what is above 0
+    any_view count = {};   ///< n, 32u, 32f or 64f; without data not wanted
 };
 
 /// Sums of the pixels x of a guide and p of an image of one channel in a window of n pixels, and n sum(x x) - sum(x)^2
@@ -48,6 +56,7 @@ struct guided_fits : guided_windows {
 /// wanted.
 struct guided_moments : guided_windows {
     any_view variance, covariance, guide_sum, image_sum;
+    any_view count = {};  ///< n, with weights
 };
 
 /// Means of fits of one plane.
@@ -58,6 +67,29 @@ struct guided_means {
     any_view b;
     guided_units units = {};
     void* scratch = nullptr;
+    any_view exists = {};  ///< as of guided_fits; no rows: all fits do
+};
+
+/// What must count for a fit.
+inline double least_of(const filters::window_job& samples) {
+    return samples.weighted ? samples.min_weight : static_cast<double>(samples.min_count);
+}
+
+/// Weights of the pixels of one plane of an image: what its mask, weights, NaN and nodata come to.
+struct guided_weights {
+    const filters::window_job* job = nullptr;  ///< says what counts
+    const_any_view image, mask, weights;       ///< without data: none
+    const_any_view guide;                      ///< with data: pixels do not count where a channel of it is NaN
+    any_view to;                               ///< 32f, of the image's channels, or one plane of `channel`
+    int channel = 0;
+};
+void enqueue_guided_weights(const guided_weights& weights, stream_ref stream);
+
+/// Where a result is `fill`, as no fit exists, or nothing to apply it to.
+struct guided_gaps {
+    double fill = 0;
+    bool omits_nan = false;       ///< of the guide
+    const_any_view weights = {};  ///< with data: of an image that is its own guide
 };
 
 /// Device memory for fits of these shapes, whatever it holds.
@@ -74,7 +106,7 @@ std::size_t guided_means_bytes(const guided_means& means);
 /// mean(a) . guide + mean(b) of all pixels of one plane, rounded as the CPU rounds. `guide`: of one channel, or the
 /// result's; of several guides each is a plane, and the result is `channel` of those of `result`.
 void enqueue_guided_result(const guided_means& means, const const_any_view& guide, const any_view& result, int channel,
-                           rounding_mode rounding, stream_ref stream);
+                           rounding_mode rounding, const guided_gaps& gaps, stream_ref stream);
 
 /// Columns that a thread owns where sums slide, and how windows are shared out there.
 inline constexpr int slide_columns = fused_columns(dtype::f32, fused_sums::reals);
@@ -92,6 +124,13 @@ refused_blocks enqueue_sliding_fits(const guided_fits& fits, stream_ref stream);
 /// Of integers.
 void enqueue_sliding_moments(const guided_moments& moments, stream_ref stream);
 
+// ---- where pixels may not count (guided_samples.cu)
+// ------------------------------------------------------------------
+
+std::size_t weighted_scratch_bytes(const guided_windows& windows);
+void enqueue_weighted_fits(const guided_fits& fits, stream_ref stream);
+void enqueue_weighted_moments(const guided_moments& moments, stream_ref stream);
+
 // ---- a guide of several channels (guided_colours.cu) ----------------------------------------------------------------
 
 /// The filter of one plane.
@@ -106,6 +145,11 @@ struct guided_colours {
     rounding_mode rounding = rounding_mode::half_up;
     void* space = nullptr;
     std::int64_t rows_at_once = 1;  ///< whose moments are in memory
+    // Where pixels may not count:
+    const filters::window_job* samples = nullptr;  ///< says which do
+    const_any_view mask = {}, weights = {};        ///< without data: none
+    any_view count = {};                           ///< as of guided_fits, of the image's channels
+    guided_gaps gaps = {};
 };
 
 /// So many that launches fill a device, and that moments, however large an image is, take some hundred MiB.

@@ -19,6 +19,9 @@ namespace {
 /// A guide and a result: where a fit is evaluated, and to.
 template <int Guides>
 struct evaluation {
+    static constexpr int guides = Guides, fits = Guides + 1;  ///< planes of sums
+    static constexpr bool sampled = false, slides = true;
+
     const char* guide;
     char* result;
     std::int64_t guide_stride, guide_plane, result_stride;
@@ -55,6 +58,14 @@ struct evaluation {
         store_pixel(result + row * result_stride, result_type, element * step, q, half);
     }
 
+    /// Of a window of n fits.
+    __device__ void store_sums(std::int64_t row, std::int64_t element, const double (&sums)[fits], double n) const {
+        double fit[fits];
+#pragma unroll
+        for (int k = 0; k < fits; ++k) fit[k] = sums[k] / n;
+        store(row, element, fit);
+    }
+
     /// Columns col .. col + 3 of a single channel.
     template <typename T>
     __device__ static void load(double (&x)[4], const char* from, std::int64_t col) {
@@ -89,6 +100,44 @@ struct evaluation {
     }
 };
 
+/// Where some fits do not exist: their sums are those of fits that do, and how many these are lies before that of b.
+template <int Guides>
+struct sampled_evaluation : evaluation<Guides> {
+    static constexpr int guides = Guides, fits = Guides + 2;
+    static constexpr bool sampled = true, slides = Guides == 1;  // by more guides moments take most of the time
+
+    double inverse_one;  ///< of guided_units
+    double fill;
+    bool omits_nan;
+    const char* weights;  ///< null: the guide alone says where there is a result
+    std::int64_t weights_stride;
+
+    sampled_evaluation(const evaluation<Guides>& all, const guided_gaps& gaps, double one)
+        : evaluation<Guides>(all),
+          inverse_one(1 / one),
+          fill(gaps.fill),
+          omits_nan(gaps.omits_nan),
+          weights(static_cast<const char*>(gaps.weights.data)),
+          weights_stride(gaps.weights.shape.row_stride) {}
+
+    __device__ void store_sums(std::int64_t row, std::int64_t element, const double (&sums)[fits], double) const {
+        const double n = sums[Guides] * inverse_one;
+        const std::int64_t place = this->per_guide == 1 ? element : element / this->per_guide;
+        bool there = n > 0 && (weights == nullptr ||
+                               reinterpret_cast<const float*>(weights + row * weights_stride)[element] > 0);
+        double q = sums[Guides + 1] / n;
+#pragma unroll
+        for (int k = 0; k < Guides; ++k) {
+            const double x =
+                load_pixel(this->guide + k * this->guide_plane + row * this->guide_stride, this->guide_type, place);
+            if (omits_nan && x != x) there = false;
+            q += sums[k] / n * x;
+        }
+        store_pixel(this->result + row * this->result_stride, this->result_type, element * this->step, there ? q : fill,
+                    this->half);
+    }
+};
+
 // ---- sums of fits that slide ----------------------------------------------------------------------------------------
 
 /// Largest magnitudes of a and b with which all sums of a block are exact, in members of other kernels.
@@ -103,7 +152,8 @@ struct fit_limits {
     __device__ static fit_limits of(const fused_view& t) { return {t.most_pixels, __uint_as_float(t.nodata)}; }
 };
 
-/// Planes of fits: a of the guide's first channel, b as `weights`, and what more channels of the guide have.
+/// Planes of fits: a of the guide's first channel, b as `weights`, and what lies between: a of more channels of the
+/// guide, and which fits exist, as one more.
 template <int Guides>
 struct fit_view : fused_view {
     plane_view others[Guides - 1];
@@ -263,9 +313,9 @@ class fit_slide {
     column_prefixes<values, rows, K> until_;
 };
 
-template <int Guides>
+template <typename Evaluation>
 struct sliding_result {
-    evaluation<Guides> to;
+    Evaluation to;
     double inverse;  ///< of the pixels of an uncut window
 };
 
@@ -276,52 +326,58 @@ __device__ double exact_quotient(double x, double n, double y) {
     return __fma_rn(__fma_rn(-n, q, x), y, q);
 }
 
-template <int Guides>
-__global__ __maxnreg__(Guides == 1 ? 128
-                       : Guides < 4
+template <typename Evaluation>
+using slide_of = fit_slide<Evaluation::fits - 1>;
+
+template <typename Evaluation>
+__global__ __maxnreg__(Evaluation::fits == 2 ? 128
+                       : Evaluation::fits < 5
                            ? 168
-                           : 224) void sliding_result_kernel(const __grid_constant__ fit_view<Guides> t,
-                                                             const __grid_constant__ sliding_result<Guides> by) {
-    using slide = fit_slide<Guides>;
+                           : 224) void sliding_result_kernel(const __grid_constant__
+                                                             typename slide_of<Evaluation>::view t,
+                                                             const __grid_constant__ sliding_result<Evaluation> by) {
+    using slide = slide_of<Evaluation>;
+    constexpr int Guides = Evaluation::guides;
     for_each_batch<slide>(t, [&](const auto& batch) {
         constexpr int rows = slide::rows, K = slide::K;
         static_assert(K == 4);
-        if (by.to.in_units && batch.owns()) {
-            double x[Guides][rows][K], q[rows][K];
+        if constexpr (!Evaluation::sampled)
+            if (by.to.in_units && batch.owns()) {
+                double x[Guides][rows][K], q[rows][K];
 #pragma unroll
-            for (int k = 0; k < Guides; ++k)
+                for (int k = 0; k < Guides; ++k)
 #pragma unroll
-                for (int j = 0; j < rows; ++j)
-                    by.to.load_four(x[k][j], k, batch.row + (j < batch.valid ? j : 0), batch.own());
-            double n[rows], inverse[rows];
-#pragma unroll
-            for (int j = 0; j < rows; ++j) {
-                n[j] = static_cast<double>(batch.height[j]) * static_cast<double>(t.cols.full);
-                inverse[j] = batch.plain ? by.inverse : 1 / n[j];
-            }
-#pragma unroll
-            for (int i = 0; i < K; ++i) {
-                const auto w = batch.own_window(i);
+                    for (int j = 0; j < rows; ++j)
+                        by.to.load_four(x[k][j], k, batch.row + (j < batch.valid ? j : 0), batch.own());
+                double n[rows], inverse[rows];
 #pragma unroll
                 for (int j = 0; j < rows; ++j) {
-                    q[j][i] = exact_quotient(w.v[Guides].of[j], n[j], inverse[j]);
-#pragma unroll
-                    for (int k = 0; k < Guides; ++k)
-                        q[j][i] += exact_quotient(w.v[k].of[j], n[j], inverse[j]) * x[k][j][i];
+                    n[j] = static_cast<double>(batch.height[j]) * static_cast<double>(t.cols.full);
+                    inverse[j] = batch.plain ? by.inverse : 1 / n[j];
                 }
-            }
 #pragma unroll
-            for (int j = 0; j < rows; ++j)
-                if (j < batch.valid) by.to.store_four(batch.row + j, batch.own(), q[j]);
-        }
-        batch.for_each_column(by.to.in_units, [&](int col, const auto& w) {
+                for (int i = 0; i < K; ++i) {
+                    const auto w = batch.own_window(i);
+#pragma unroll
+                    for (int j = 0; j < rows; ++j) {
+                        q[j][i] = exact_quotient(w.v[Guides].of[j], n[j], inverse[j]);
+#pragma unroll
+                        for (int k = 0; k < Guides; ++k)
+                            q[j][i] += exact_quotient(w.v[k].of[j], n[j], inverse[j]) * x[k][j][i];
+                    }
+                }
+#pragma unroll
+                for (int j = 0; j < rows; ++j)
+                    if (j < batch.valid) by.to.store_four(batch.row + j, batch.own(), q[j]);
+            }
+        batch.for_each_column(!Evaluation::sampled && by.to.in_units, [&](int col, const auto& w) {
             const int width = fused_width(t, col);
             for (int j = 0; j < rows && j < batch.valid; ++j) {
                 const double n = static_cast<double>(batch.height[j]) * width;
-                double fit[Guides + 1];
+                double sums[Evaluation::fits];
 #pragma unroll
-                for (int k = 0; k <= Guides; ++k) fit[k] = w.v[k].of[j] / n;
-                by.to.store(batch.row + j, std::int64_t{col} * t.channels + batch.channel, fit);
+                for (int k = 0; k < Evaluation::fits; ++k) sums[k] = w.v[k].of[j];
+                by.to.store_sums(batch.row + j, std::int64_t{col} * t.channels + batch.channel, sums, n);
             }
         });
     });
@@ -333,6 +389,7 @@ template <int Guides>
 struct fit_terms {
     using sums = real_sums<Guides + 1, 0>;
     static constexpr int images = Guides + 1;
+    static constexpr bool sampled = false;
     __device__ static int other_channel(int channel) { return channel; }
     __device__ static sums of(const double (&fit)[images]) {
         sums s;
@@ -341,18 +398,16 @@ struct fit_terms {
         return s;
     }
 };
-template <int Guides>
-using fit_kernel = adding_kernel<fit_terms<Guides>>;
+template <typename Evaluation>
+using fit_kernel = adding_kernel<fit_terms<Evaluation::fits - 1>>;
 
-template <int Guides>
-__global__ __launch_bounds__(most_adding_threads) void adding_result_kernel(
-    const __grid_constant__ typename fit_kernel<Guides>::view t, const __grid_constant__ evaluation<Guides> to) {
-    using kernel = fit_kernel<Guides>;
+template <typename Evaluation>
+__global__ __launch_bounds__(most_adding_threads) void adding_result_kernel(const __grid_constant__
+                                                                            typename fit_kernel<Evaluation>::view t,
+                                                                            const __grid_constant__ Evaluation to) {
+    using kernel = fit_kernel<Evaluation>;
     for_each_added_window<kernel>(t, [&](int row, std::int64_t col, double n, const typename kernel::sums& s) {
-        double fit[Guides + 1];
-#pragma unroll
-        for (int k = 0; k <= Guides; ++k) fit[k] = s.v[k] / n;
-        to.store(row, col * t.channels + static_cast<int>(blockIdx.y), fit);
+        to.store_sums(row, col * t.channels + static_cast<int>(blockIdx.y), s.v, n);
     });
 }
 
@@ -361,16 +416,22 @@ double pixels_of(const filters::window_job& job, const fused_shape& shape) {
     return static_cast<double>(job.rows.width() + 1) * (shape.threads * slide_columns);
 }
 
-/// Of windows that blocks hold: those that are refused are made by additions.
-template <int Guides>
-bool means_slide(const guided_means& means) {
-    return means.b.shape.type == dtype::f32 && adds_in_blocks<fit_kernel<Guides>>(*means.job) &&
-           sliding_supports(*means.job);
+/// The plane of sums k but that of b.
+const any_view& fit_of(const guided_means& means, int k) {
+    return k < means.guides ? means.a[static_cast<std::size_t>(k)] : means.exists;
 }
 
-template <int Guides>
-refused_blocks enqueue_sliding_results(const guided_means& means, const evaluation<Guides>& to, stream_ref stream) {
+/// Of windows that blocks hold: those that are refused are made by additions.
+template <typename Evaluation>
+bool means_slide(const guided_means& means) {
+    return Evaluation::slides && means.b.shape.type == dtype::f32 &&
+           adds_in_blocks<fit_kernel<Evaluation>>(*means.job) && sliding_supports(*means.job);
+}
+
+template <typename Evaluation>
+refused_blocks enqueue_sliding_results(const guided_means& means, const Evaluation& to, stream_ref stream) {
     constexpr int K = slide_columns;
+    using slide = slide_of<Evaluation>;
     const filters::window_job& job = *means.job;
     const fused_shape shape = guided_shape_of(job);
     auto* const words = static_cast<std::uint32_t*>(means.scratch);
@@ -378,42 +439,51 @@ refused_blocks enqueue_sliding_results(const guided_means& means, const evaluati
     const auto on = [&](const any_view& fits) {
         return on_device<std::uint32_t, K>({&job, fits, job.first_row, job.end_row, segments}, shape);
     };
-    fit_view<Guides> t{};
+    typename slide::view t{};
     static_cast<fused_view&>(t) = on(means.a[0]);
     t.weights = on(means.b);
-    if constexpr (Guides > 1)
-        for (std::size_t k = 1; k < Guides; ++k) t.others[k - 1] = on(means.a[k]);
+    if constexpr (Evaluation::fits > 2)
+        for (int k = 1; k < Evaluation::fits - 1; ++k) t.others[k - 1] = on(fit_of(means, k));
     t.refused = words;
     const double pixels = pixels_of(job, shape);
     const double most_b = std::min(0x1p52 / pixels * means.units.b, 0x1p127);
     fit_limits{0x1p52 / pixels * means.units.a, static_cast<float>(most_b)}.set(t);
-    const sliding_result<Guides> by{to, 1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full))};
-    launch_sliding<fit_slide<Guides>>(sliding_result_kernel<Guides>, t, shape, stream, by);
+    const sliding_result<Evaluation> by{to,
+                                        1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full))};
+    launch_sliding<slide>(sliding_result_kernel<Evaluation>, t, shape, stream, by);
     return {words, shape.strip_cols, shape.strips, shape.band_rows, shape.bands};
 }
 
-template <int Guides>
-void enqueue_result(const guided_means& means, const evaluation<Guides>& to, stream_ref stream) {
+template <typename Evaluation>
+void enqueue_result(const guided_means& means, const Evaluation& to, stream_ref stream) {
     refused_blocks refused;
-    if (means_slide<Guides>(means)) refused = enqueue_sliding_results(means, to, stream);
-    const_any_view fits[Guides + 1];
-    for (std::size_t k = 0; k < Guides; ++k) fits[k] = means.a[k];
-    fits[Guides] = means.b;
-    launch_adding<fit_kernel<Guides>>(adding_result_kernel<Guides>, *means.job, fits, refused, means.scratch, stream,
-                                      to);
+    if constexpr (Evaluation::slides)
+        if (means_slide<Evaluation>(means)) refused = enqueue_sliding_results(means, to, stream);
+    const_any_view fits[Evaluation::fits];
+    for (int k = 0; k < Evaluation::fits - 1; ++k) fits[k] = fit_of(means, k);
+    fits[Evaluation::fits - 1] = means.b;
+    launch_adding<fit_kernel<Evaluation>>(adding_result_kernel<Evaluation>, *means.job, fits, {}, refused,
+                                          means.scratch, stream, to);
 }
 
+/// f with the type of means' evaluation() and whether it is sampled.
 template <typename F>
-void visit_guides(int guides, F&& f) {
-    switch (guides) {
+void visit_evaluations(const guided_means& means, F&& f) {
+    const auto guided = [&]<int Guides>() {
+        if (means.exists.shape.rows == 0)
+            f.template operator()<evaluation<Guides>>();
+        else
+            f.template operator()<sampled_evaluation<Guides>>();
+    };
+    switch (means.guides) {
         case 1:
-            return f.template operator()<1>();
+            return guided.template operator()<1>();
         case 2:
-            return f.template operator()<2>();
+            return guided.template operator()<2>();
         case 3:
-            return f.template operator()<3>();
+            return guided.template operator()<3>();
         default:
-            return f.template operator()<4>();
+            return guided.template operator()<4>();
     }
 }
 
@@ -426,29 +496,36 @@ guided_units::guided_units(const filters::window_job& means, dtype image, double
     const auto power = [](double x) { return std::exp2(std::ceil(std::log2(x))); };
     a = pixels * 0x1p-42 * power(scale / noise);
     b = pixels * 0x1p-40 * power(scale);
+    one = std::max(a, 0x1p-100);  // however large epsilon is, a float
 }
 
 std::size_t guided_means_bytes(const guided_means& means) {
     const filters::window_job& job = *means.job;
     std::size_t bytes = 0;
-    visit_guides(means.guides, [&]<int Guides>() {
-        if (!means_slide<Guides>(means)) {
-            bytes = adding_bytes<fit_kernel<Guides>>(job);
+    visit_evaluations(means, [&]<typename Evaluation>() {
+        if (!means_slide<Evaluation>(means)) {
+            bytes = adding_bytes<fit_kernel<Evaluation>>(job);
             return;
         }
-        const fused_shape shape = guided_shape_of(job);
-        bytes = refused_bytes(job, shape);
-        if (!shape.prepared) return;
-        const std::int64_t slots = job.shape.channels * shape.segments * (shape.segment_cols / slide_columns);
-        bytes += static_cast<std::size_t>(slots) * sizeof(typename fit_slide<Guides>::columns);
+        if constexpr (Evaluation::slides) {
+            const fused_shape shape = guided_shape_of(job);
+            bytes = refused_bytes(job, shape);
+            if (!shape.prepared) return;
+            const std::int64_t slots = job.shape.channels * shape.segments * (shape.segment_cols / slide_columns);
+            bytes += static_cast<std::size_t>(slots) * sizeof(typename slide_of<Evaluation>::columns);
+        }
     });
     return bytes;
 }
 
 void enqueue_guided_result(const guided_means& means, const const_any_view& guide, const any_view& result, int channel,
-                           rounding_mode rounding, stream_ref stream) {
-    visit_guides(means.guides, [&]<int Guides>() {
-        enqueue_result<Guides>(means, evaluation<Guides>(guide, result, channel, rounding), stream);
+                           rounding_mode rounding, const guided_gaps& gaps, stream_ref stream) {
+    visit_evaluations(means, [&]<typename Evaluation>() {
+        const evaluation<Evaluation::guides> to(guide, result, channel, rounding);
+        if constexpr (Evaluation::sampled)
+            enqueue_result(means, Evaluation(to, gaps, means.units.one), stream);
+        else
+            enqueue_result(means, to, stream);
     });
 }
 

@@ -88,15 +88,27 @@ struct compensated_sum {
     __device__ double joined() const { return fabs(high) < INFINITY ? high + low : high; }
 };
 
-/// n products - x y, all with what they were rounded by: as compensated_variance() of real_results.cuh. It is 0 where
-/// it is at most `noise` of the first product.
-__device__ inline double moment_numerator(double n, const compensated_sum& x, const compensated_sum& y,
-                                          const compensated_sum& products, double noise) {
-    const exact_product first = multiplied(n, products.high), second = multiplied(x.high, y.high);
-    const double above = (first.high - second.high) +
-                         ((first.low + n * products.low) - (second.low + (x.high * y.low + x.low * y.high)));
+/// n products + rest - x y, the sums with what they were rounded by: as compensated_variance() of real_results.cuh. It
+/// is 0 where it is at most `noise` of the first product.
+__device__ inline double moment_difference(double n, const compensated_sum& x, const compensated_sum& y,
+                                           double products, double rest, double noise) {
+    const exact_product first = multiplied(n, products), second = multiplied(x.high, y.high);
+    const double above =
+        (first.high - second.high) + ((first.low + rest) - (second.low + (x.high * y.low + x.low * y.high)));
     const double doubtful = noise * first.high;
     return noise > 0 && above <= doubtful && doubtful < INFINITY ? 0 : above;
+}
+
+/// n products - x y of a window of n pixels.
+__device__ inline double moment_numerator(double n, const compensated_sum& x, const compensated_sum& y,
+                                          const compensated_sum& products, double noise) {
+    return moment_difference(n, x, y, products.high, n * products.low, noise);
+}
+
+/// The same of a sum of weights.
+__device__ inline double moment_numerator(const compensated_sum& n, const compensated_sum& x, const compensated_sum& y,
+                                          const compensated_sum& products, double noise) {
+    return moment_difference(n.high, x, y, products.high, n.high * products.low + n.low * products.high, noise);
 }
 
 /// The same of sums that have no rest.
@@ -136,6 +148,19 @@ struct moment_output {
     }
 };
 
+/// Where they go with what counts in each window.
+struct sampled_moment_output : moment_output {
+    char* count;  ///< null: not wanted
+
+    explicit sampled_moment_output(const guided_moments& moments)
+        : moment_output(moments), count(static_cast<char*>(moments.count.data)) {}
+
+    __device__ void store(int row, int col, const pair_moments& m, double counted) const {
+        moment_output::store(row, col, m);
+        if (count != nullptr) reinterpret_cast<double*>(count + (row - first_row) * row_bytes)[col] = counted;
+    }
+};
+
 /// Where fits go.
 struct fit_output {
     char *a, *b;
@@ -169,6 +194,38 @@ struct fit_output {
             reinterpret_cast<float*>(to_a)[element] = narrow_a(f);
             reinterpret_cast<float*>(to_b)[element] = narrow_b(f);
         }
+    }
+};
+
+/// Where fits go of windows in which too little may count.
+struct sampled_fit_output : fit_output {
+    char* exists;
+    std::int64_t exists_stride;
+    double one, least;
+    run_output count;
+
+    explicit sampled_fit_output(const guided_fits& fits)
+        : fit_output(fits),
+          exists(static_cast<char*>(fits.exists.data)),
+          exists_stride(fits.exists.shape.row_stride),
+          one(fits.units.one),
+          least(fits.least) {
+        count.data = static_cast<char*>(fits.count.data);
+        count.row_stride = fits.count.shape.row_stride;
+        count.type = fits.count.shape.type;
+    }
+
+    /// The fit of a window in which so much counts.
+    __device__ void store(int row, std::int64_t element, const fit& f, double counted) const {
+        const bool exist = counted > 0 && counted >= least;
+        fit_output::store(row, element, exist ? f : fit{0, 0});
+        char* const to = exists + row * exists_stride;
+        const double x = exist ? one : 0;
+        if (is_double)
+            reinterpret_cast<double*>(to)[element] = x;
+        else
+            reinterpret_cast<float*>(to)[element] = static_cast<float>(x);
+        if (count.data != nullptr) store_element(count, row, element, counted);
     }
 };
 

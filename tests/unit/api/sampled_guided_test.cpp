@@ -1,5 +1,4 @@
-#include "support/guided_reference.hpp"
-#include "support/samples.hpp"
+#include "support/sampled_guided_reference.hpp"
 
 #include <boxsum/guided_filter.hpp>
 
@@ -9,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -23,80 +21,6 @@ using test::lying;
 using test::sample_setting;
 using test::sampled_pixels;
 using test::wide;
-
-/// What the definition makes of one channel of one plane: results, nothing where it is `fill`, and what counts.
-struct definition {
-    std::vector<std::optional<wide>> values;
-    std::vector<wide> counts;
-};
-
-/// `guide_at(r, c, i)` of n guides; without a guide the image itself.
-template <typename T, typename Guide>
-definition defined(const sampled_pixels<T>& from, std::int64_t k, std::int64_t plane, std::size_t n, Guide&& guide_at,
-                   bool itself, double epsilon, const filter_options& how) {
-    const auto& image = from.image.view();
-    const std::int64_t rows = image.rows(), cols = image.cols();
-    const auto guided = [&](std::int64_t y, std::int64_t x) {
-        if (itself) return from.weight(y, x, k, plane) > 0;
-        for (std::size_t i = 0; i < n; ++i)
-            if (how.nan == nan_mode::omit && std::isnan(guide_at(y, x, i))) return false;
-        return true;
-    };
-    const auto weight = [&](std::int64_t y, std::int64_t x) {
-        return guided(y, x) ? from.weight(y, x, k, plane) : wide{0};
-    };
-    const wide least = from.setting.weighted ? static_cast<wide>(how.min_weight) : static_cast<wide>(how.min_count);
-    definition result;
-    std::vector<std::vector<wide>> fits;
-    for (std::int64_t r = 0; r < rows; ++r)
-        for (std::int64_t c = 0; c < cols; ++c) {
-            wide count = 0, mean = 0;
-            std::vector<wide> means(n), p(n), one;
-            const auto each = [&](auto&& f) {
-                test::for_window(how.window, how.border, rows, cols, r, c, [&](std::int64_t y, std::int64_t x) {
-                    if (const wide w = weight(y, x); w > 0) f(w, y, x, static_cast<wide>(image(y, x, k, plane)));
-                });
-            };
-            each([&](wide w, std::int64_t y, std::int64_t x, wide pixel) {
-                count += w;
-                mean += w * pixel;
-                for (std::size_t i = 0; i < n; ++i) means[i] += w * guide_at(y, x, i);
-            });
-            result.counts.push_back(count);
-            if (count > 0 && count >= least) {
-                mean /= count;
-                for (wide& m : means) m /= count;
-                std::vector<std::vector<wide>> m(n, std::vector<wide>(n));
-                each([&](wide w, std::int64_t y, std::int64_t x, wide pixel) {
-                    for (std::size_t i = 0; i < n; ++i) {
-                        const wide d = w * (guide_at(y, x, i) - means[i]) / count;
-                        p[i] += d * (pixel - mean);
-                        for (std::size_t j = 0; j < n; ++j) m[i][j] += d * (guide_at(y, x, j) - means[j]);
-                    }
-                });
-                for (std::size_t i = 0; i < n; ++i) m[i][i] += static_cast<wide>(epsilon);
-                one = test::solved(m, p);
-                for (std::size_t i = 0; i < n; ++i) mean -= one[i] * means[i];
-                one.push_back(mean);
-            }
-            fits.push_back(one);
-        }
-    const window& w = how.window;
-    const window containing = window_extents{w.below, w.above, w.right, w.left};
-    for (std::int64_t r = 0; r < rows; ++r)
-        for (std::int64_t c = 0; c < cols; ++c) {
-            wide number = 0, sum = 0;
-            test::for_window(containing, how.border, rows, cols, r, c, [&](std::int64_t y, std::int64_t x) {
-                const std::vector<wide>& one = fits[static_cast<std::size_t>(y * cols + x)];
-                if (one.empty()) return;
-                ++number;
-                sum += one[n];
-                for (std::size_t i = 0; i < n; ++i) sum += one[i] * guide_at(r, c, i);
-            });
-            result.values.push_back(number > 0 && guided(r, c) ? std::optional(sum / number) : std::nullopt);
-        }
-    return result;
-}
 
 struct shape {
     std::int64_t rows, cols, channels, planes, guides;
@@ -150,9 +74,9 @@ void check(const shape& s, std::mt19937_64& random) {
                               : static_cast<wide>(guide.view()(y, x, static_cast<std::int64_t>(i),
                                                                guide.view().planes() == 1 ? 0 : plane));
             };
-            const definition wanted =
-                defined(from, k, plane, static_cast<std::size_t>(std::max<std::int64_t>(s.guides, 1)), guide_at, itself,
-                        epsilon, how);
+            const test::guided_definition wanted =
+                test::sampled_guided(from, k, plane, static_cast<std::size_t>(std::max<std::int64_t>(s.guides, 1)),
+                                     guide_at, itself, epsilon, how);
             for (std::int64_t r = 0; r < s.rows; ++r)
                 for (std::int64_t c = 0; c < s.cols; ++c) {
                     const auto i = static_cast<std::size_t>(r * s.cols + c);

@@ -280,7 +280,7 @@ TEST_F(device_guided_filter, of_colours_in_parts_has_the_bits_of_all_rows) {
         fill_random(image, 8, 0);
         fill_random(guide, 9, 0);
         const any_view p = upload(image), g = upload(guide);
-        const filters::guided_job job = filters::guided_job_of({p.shape, g.shape, p.shape, false}, {}, how);
+        const filters::guided_job job = filters::guided_call_of({p.shape, g.shape, p.shape}, {}, how).job;
         const view_shape plane = cuda::device_shape(dtype::f32, rows, cols);
         const auto fits = filters::windows_of({.image = plane}, {.window = job.fits, .border = job.border});
         const auto means =
@@ -447,13 +447,27 @@ TEST_F(device_guided_filter, refusals) {
     EXPECT_EQ(filtered({.image = p}, {other.view()}), "result: is host memory, but the image is device memory");
     EXPECT_EQ(filtered({.image = p}, {q}, {}, {.border = border_mode::constant}),
               "border: is constant, but what a guided filter has beyond the image are its fits there");
-    EXPECT_EQ(filtered({.image = p}, {q}, {}, {.nan = nan_mode::omit}),
-              "nan: every pixel counts in a guided filter on devices");
-    EXPECT_EQ(filtered({.image = p, .mask = p}, {q}), "mask: every pixel counts in a guided filter on devices");
+    EXPECT_EQ(filtered({.image = p, .weights = p}, {q}), "weights: type is 8u, must be 32f");
+    EXPECT_EQ(filtered({.image = p, .mask = q}, {q}), "result: overlaps mask");
+    EXPECT_EQ(filtered({.image = p}, {q, q}), "count: overlaps result");
+    EXPECT_EQ(filtered({.image = p, .mask = other.view()}, {q}),
+              "mask: is host memory, but the image is device memory");
+    EXPECT_EQ(filtered({.image = p}, {q}, {}, {.fill = 300}),
+              "fill: is 300, must be an integer of the result's type 8u");
     const cuda::guided_filter_plan plan({.image = p}, {q});
     cuda::workspace workspace(plan.workspace_bytes(), stream());
     EXPECT_EQ(message([&] { plan.run_async({.image = p, .guide = p}, {q}, workspace, stream()); }),
               "guide: given, but the plan was made without");
+    EXPECT_EQ(message([&] { plan.run_async({.image = p, .mask = p}, {q}, workspace, stream()); }),
+              "mask: given, but the plan was made without");
+    EXPECT_EQ(message([&] {
+                  plan.run_async({.image = p}, {q, q}, workspace, stream());
+              }),
+              "count: given, but the plan was made without");
+    const cuda::guided_filter_plan masked({.image = p, .mask = p}, {q});
+    cuda::workspace more(masked.workspace_bytes(), stream());
+    EXPECT_EQ(message([&] { masked.run_async({.image = p, .mask = q}, {q}, more, stream()); }),
+              "result: overlaps mask");
     EXPECT_EQ(message([&] { plan.run_async({.image = p}, {p}, workspace, stream()); }), "result: overlaps image");
     EXPECT_TRUE(fetched(other, q) == other.memory.bytes);
 }
