@@ -18,9 +18,9 @@ struct device_limits {
 /// Of the current device.
 device_limits limits_of_device();
 
-/// Multiprocessors that shapes of launches are made for: those of an H100 (SXM) and an H200. Shapes are functions of the
-/// job alone: plans keep them by it, strips of one image on several devices are cut alike, and tests know them without
-/// a device. On a device with more or fewer the last blocks of a launch are waited for longer, no more.
+/// Multiprocessors that shapes of launches are made for: those of an H100 (SXM) and an H200. Shapes are functions of
+/// the job alone: plans keep them by it, strips of one image on several devices are cut alike, and tests know them
+/// without a device. On a device with more or fewer the last blocks of a launch are waited for longer, no more.
 inline constexpr int planned_multiprocessors = 132;
 
 }  // namespace boxsum::cuda
