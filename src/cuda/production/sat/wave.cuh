@@ -147,6 +147,34 @@ __device__ inline wave_start start_wave_block(workspace_header* header) {
     return {drawn, tag_maker(header)(0)};
 }
 
+/// What a thread has of the carries of a part of a larger table. The first threads have a column of the tile each: what
+/// the whole table has above it, and left of the part above the tile's first row. The last ones have a row each: what
+/// it adds left of the part.
+template <typename Sum, typename Tile>
+__device__ __forceinline__ Sum wave_carry_in(const sat_carries& around, const wave_plan& p, unsigned plane, int channel,
+                                             unsigned tile_row, unsigned tile_col) {
+    const int thread = threadIdx.x, first_row = static_cast<int>(tile_row) * Tile::rows;
+    const std::int64_t above = plane * around.above_plane_stride, left = plane * around.left_plane_stride;
+    const auto entry_of = [&](const std::byte* from, std::int64_t offset) {
+        return from == nullptr ? Sum{} : *reinterpret_cast<const Sum*>(from + offset);
+    };
+    const auto above_at = [&](const std::byte* from, int col) {
+        return entry_of(from, above + (std::int64_t{col} * p.channels + channel) * std::int64_t{sizeof(Sum)});
+    };
+    // Rows below the last one add nothing.
+    const auto left_at = [&](int row) {
+        if (min(row, p.rows - 1) < 0) return above_at(around.has_corner ? around.above : nullptr, -1);
+        return entry_of(around.left,
+                        left + min(row, p.rows - 1) * around.left_row_stride + channel * std::int64_t{sizeof(Sum)});
+    };
+    if (thread >= Tile::cols) {
+        const int row = first_row + thread - (Tile::threads - Tile::rows);
+        return row < first_row ? Sum{} : step_of(left_at(row), left_at(row - 1));
+    }
+    const int col = static_cast<int>(tile_col) * Tile::cols + thread;
+    return step_of(left_at(first_row - 1), left_at(-1)) + above_at(col < p.cols ? around.above : nullptr, col);
+}
+
 /// The tile of a block that drew `ticket`; that of the image's first tile is `first_ticket`. Thread 0 calls
 /// all_words_seen() when no thread of the block looks at words any more.
 template <typename Pixel, typename Sum, int WarpRows, typename Seen>
@@ -162,6 +190,7 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, const sat_
     __shared__ Sum above[tile::col_helpers][tile::cols];  // parts of the column sums of the tiles above
     __shared__ Sum left[tile::row_helpers][tile::rows];   // parts of the row sums of the tiles to the left
     __shared__ Sum corner[tile::warps];                   // parts of the tiles above to the left
+    __shared__ __align__(16) Sum above_part[tile::cols];  // see wave_carry_in()
 
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, thread = threadIdx.x;
     const std::uint64_t keep = keep_in_l2();
@@ -181,7 +210,9 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, const sat_
     // A lane's columns are there all or none.
     const bool in_chunks = tile::cols <= valid_cols || valid_cols % lane_cols == 0;
     const int lane_rows = (lane + 1) * lane_cols <= valid_cols ? valid_rows : 0;
-    Sum x[rows][lane_cols];
+    // A part's carries are asked for along with pixels: at the end of the chain they would be one more latency in it.
+    const bool is_part = around.above != nullptr || around.left != nullptr;
+    Sum x[rows][lane_cols], carry_in{};
     {
         vector_of<Pixel, lane_cols> pixels[rows];
         const std::byte* from = p.image + plane * p.image_plane_stride + first_row * p.image_row_stride +
@@ -206,6 +237,7 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, const sat_
                                          ? reinterpret_cast<const Pixel*>(from)[i * p.channels]
                                          : Pixel{};
         }
+        if (is_part) carry_in = wave_carry_in<Sum, tile>(around, p, plane, channel, tile_row, tile_col);
 #pragma unroll
         for (int k = 0; k < rows; ++k)
 #pragma unroll
@@ -288,7 +320,12 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, const sat_
             missing |= look_at_missing(has_total, total, total_where, tag, keep);
         } while (missing);
         above[col_helper][col] = cols.sum(tag, keep);
-        left[row_helper][row] = carries.sum(tag, keep);
+        Sum row_sum = carries.sum(tag, keep);
+        if (is_part) {
+            if (thread < tile::cols) above_part[thread] = carry_in;
+            if (thread >= tile::threads - tile::rows) row_sum += carry_in;
+        }
+        left[row_helper][row] = row_sum;
         Sum sum = has_total ? total.value() : Sum{};
         for (unsigned i = thread + tile::threads; i < corners; i += tile::threads)
             gather_in_order<1, value_words>(total_at(i), 0, 1, tag, keep,
@@ -328,22 +365,10 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, const sat_
 #pragma unroll
     for (int i = 0; i < lane_cols; ++i) top[i] += corners;
 
-    Sum carry = carry_of(warp * rows + lane % rows);
-    // A part of a larger table: what the whole one has above, and what each row adds left of the part.
-    const int last_row = p.rows - 1;
-    if (around.above != nullptr || around.left != nullptr) {
-        const auto left_at = [&](int row) {
-            return carry_left<Sum>(around, plane, min(row, last_row), channel, p.channels);
-        };
-        const Sum left_above = step_of(left_at(first_row - 1), left_at(-1));
+    const Sum carry = carry_of(warp * rows + lane % rows);
+    if (is_part) {
 #pragma unroll
-        for (int i = 0; i < lane_cols; ++i) {
-            const int col = lane * lane_cols + i;
-            top[i] += left_above + (col < valid_cols
-                                        ? carry_above<Sum>(around, plane, first_element + std::int64_t{i} * p.channels)
-                                        : Sum{});
-        }
-        carry += step_of(left_at(first_row + lane % rows), left_at(first_row + lane % rows - 1));
+        for (int i = 0; i < lane_cols; ++i) top[i] += above_part[lane * lane_cols + i];
     }
     std::byte* to = p.sums + plane * p.table_plane_stride + first_row * p.table_row_stride +
                     (std::int64_t{tile_col} * tile::cols * p.channels + channel) * std::int64_t{sizeof(Sum)};
