@@ -3,8 +3,10 @@
 #include "core/view_checks.hpp"
 #include "core/visit_types.hpp"
 #include "cpu/filters/bands.hpp"
+#include "cpu/filters/guided_bytes.hpp"
 #include "cpu/filters/guided_kernels.hpp"
 #include "cpu/filters/rounded_row.hpp"
+#include "filters/filter_jobs.hpp"
 #include "filters/guided_job.hpp"
 #include "filters/sample_row.hpp"
 
@@ -102,6 +104,13 @@ class guided_rows {
     void compute(row_range rows) const {
         memory_.release(0);
         const row_range fitted = within(rows, job_.means.above, job_.means.below);
+        if (const auto scales = scales_of_bytes()) {
+            for (std::int64_t k = 0; k < image_.shape.channels; ++k) {
+                memory_.release(0);
+                guide_bytes(k, rows, fitted, *scales);
+            }
+            return;
+        }
         if (guide_.data == nullptr) {
             for (std::int64_t k = 0; k < image_.shape.channels; ++k) {
                 memory_.release(0);
@@ -298,6 +307,38 @@ class guided_rows {
             kernels_.fit_itself(fits.row<f64>(r, 0), fits.row<f64>(r, 1), job_.epsilon, n);
         });
         evaluate(averaged(fits, exists, rows), image, samples, channel, rows);
+    }
+
+    /// What fits of bytes are multiplied by, where they become integers.
+    std::optional<filters::byte_fit_scales> scales_of_bytes() const {
+        const bool itself = guide_.data == nullptr;
+        const bool bytes = image_.shape.type == dtype::u8 && result_.shape.type == dtype::u8 &&
+                           (itself || (guide_.shape.type == dtype::u8 && guide_.shape.channels == 1));
+        if (!bytes || call_.sampled) return {};
+        return filters::byte_fit_scales_of(job_.epsilon, call_.samples.largest_window, itself);
+    }
+
+    void guide_bytes(std::int64_t channel, row_range rows, row_range fitted,
+                     const filters::byte_fit_scales& scales) const {
+        const row_range read = within(fitted, job_.fits.above, job_.fits.below);
+        const bool itself = guide_.data == nullptr;
+        const planes image = channels_of(image_, channel, 1, read);
+        const planes guide = itself ? image : channels_of(guide_, 0, 1, read);
+        existing(image, {}, channel, rows, fitted);           // for the count alone
+        const planes fits = allocate(dtype::f64, 2, fitted);  // of integers, whose bytes are as many
+        const auto windows_around = [&](const planes& from, row_range results, const window& w) {
+            const filter_inputs in = part(from, from.view, results, {});
+            view_shape shape = from.view.shape;
+            shape.rows = results.end - results.first;
+            return filters::row_job(filters::box_filter_job(filters::part_of(in), {shape}, windows(w)), in);
+        };
+        const filters::row_job of_image = windows_around(image, fitted, job_.fits),
+                               of_guide = windows_around(guide, fitted, job_.fits);
+        filters::find_byte_fits(of_image, itself ? nullptr : &of_guide, job_.epsilon, scales, fits.to(0, 2));
+        any_view result = result_;
+        result.data = static_cast<u8*>(result.data) + channel;
+        filters::apply_byte_fits(windows_around(fits, rows, job_.means), guide.view, guide.first, scales, job_.rounding,
+                                 result, result.shape.channels);
     }
 
     /// A plane, by number, of a set of them.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -104,6 +105,85 @@ TEST(guided_kernels, of_a_guide_that_is_the_image) {
         std::get<guide_kernels<u8>>(kernels->guide).add_product(q.data(), variance.data(), x.data(), 20);
         for (std::size_t i = 0; i < 20; ++i) ASSERT_EQ(q[i], 0.5 + 3 * static_cast<f64>(i)) << name;
         ASSERT_EQ(q[20], 0.5);
+    }
+}
+
+/// Sums of windows of 25 pixels become the same bits in each set, fits those of the definition.
+TEST(guided_kernels, of_bytes_have_the_same_bits_everywhere) {
+    constexpr std::size_t n = 37;
+    constexpr f64 epsilon = 30;
+    const byte_fit_scales scales{0x1p36, 0x1p28};
+    std::mt19937 random(6);
+    std::vector<u8> x(25 * n), y(25 * n);
+    for (std::vector<u8>* pixels : {&x, &y})
+        for (u8& p : *pixels) p = static_cast<u8>(random() >> 9);
+    const std::vector<f64> cols(n, 5), inverse_cols(n, 0.2);
+    const byte_window_counts counts{5, 0.2, cols.data(), inverse_cols.data()};
+    for (const bool itself : {false, true}) {
+        std::vector<s64> first_a, first_b;
+        std::vector<u8> first_results;
+        for (const auto& [name, kernels] : guided_sets()) {
+            const byte_guide_kernels& k = kernels->bytes;
+            std::vector<u32> image(n + 1, 0), guide(n + 1, 0), squares(n + 1, 9), products(n + 1, 9);
+            k.add_products(squares.data(), y.data(), y.data(), 2, n);  // and out again
+            k.add_products(squares.data(), y.data(), y.data(), ~0u, n);
+            k.add_products(products.data(), x.data(), y.data(), 1, n);
+            for (std::size_t row = 1; row < 25; ++row) {
+                k.add_products(squares.data(), &y[row * n], &y[row * n], 1, n);
+                k.slide_products(products.data(), &x[row * n], &y[row * n], x.data(), y.data(), n);
+                k.add_products(products.data(), x.data(), y.data(), 1, n);
+            }
+            for (std::size_t c = 0; c < n; ++c) {
+                u32 of_squares = 9, of_products = 9;
+                for (std::size_t row = 0; row < 25; ++row) {
+                    image[c] += x[row * n + c];
+                    guide[c] += y[row * n + c];
+                    of_squares += u32{y[row * n + c]} * y[row * n + c];
+                    of_products += u32{x[row * n + c]} * y[row * n + c];
+                }
+                ASSERT_EQ(squares[c], of_squares) << name;
+                ASSERT_EQ(products[c], of_products) << name;
+                squares[c] -= 9;
+                products[c] -= 9;
+            }
+            ASSERT_EQ(squares[n] + products[n], 18);
+            const byte_guide_sums sums{guide.data(), squares.data(), itself ? nullptr : image.data(),
+                                       itself ? nullptr : products.data()};
+            std::vector<s64> a(n + 1, 7), b(n + 1, 7);
+            k.fit(a.data(), b.data(), sums, counts, epsilon, scales, n);
+            for (std::size_t c = 0; c < n; ++c) {
+                const f64 g = guide[c] / 25.0, p = itself ? g : image[c] / 25.0;
+                const f64 variance = squares[c] / 25.0 - g * g;
+                const f64 slope = (itself ? variance : products[c] / 25.0 - g * p) / (variance + epsilon);
+                ASSERT_NEAR(static_cast<f64>(a[c]) / scales.a, slope, 0x1p-36) << name;
+                ASSERT_NEAR(static_cast<f64>(b[c]) / scales.b, p - slope * g, 0x1p-28) << name;
+            }
+            // Windows of fits whose sums have both signs: 25 times what was found.
+            std::vector<u64> of_a(n + 1, 3), of_b(n + 1, 3);
+            std::vector<u64> bits_a(a.begin(), a.end()), bits_b(b.begin(), b.end());
+            k.add_fits(of_a.data(), bits_a.data(), 25, n);
+            k.add_fits(of_b.data(), bits_b.data(), 24, n);
+            k.slide_fits(of_b.data(), bits_b.data(), std::vector<u64>(n).data(), n);
+            for (std::size_t c = 0; c < n; ++c) {
+                of_a[c] -= 3;
+                of_b[c] -= 3;
+                ASSERT_EQ(static_cast<s64>(of_a[c]), 25 * a[c]) << name;
+                ASSERT_EQ(static_cast<s64>(of_b[c]), 25 * b[c]) << name;
+            }
+            std::vector<u8> results(n + 1, 7);
+            k.apply(results.data(), of_a.data(), of_b.data(), y.data(), counts, scales, 0.5, n);
+            for (std::size_t c = 0; c < n; ++c) {
+                const f64 value = static_cast<f64>(a[c]) / scales.a * y[c] + static_cast<f64>(b[c]) / scales.b;
+                ASSERT_NEAR(results[c], std::min(std::max(value, 0.0), 255.0), 0.5 + 1e-6) << name;
+            }
+            ASSERT_EQ(a[n] + b[n] + results[n] + static_cast<s64>(of_a[n] + of_b[n]), 7 * 3 + 3 + 3);
+            if (first_a.empty()) {
+                first_a = a;
+                first_b = b;
+                first_results = results;
+            }
+            ASSERT_TRUE(a == first_a && b == first_b && results == first_results) << name;
+        }
     }
 }
 

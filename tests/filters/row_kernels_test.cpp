@@ -629,6 +629,57 @@ TEST(byte_windows, means_round_exactly) {
             }
 }
 
+/// The largest of variances that 32 bits do not tell apart: windows of one value but for a few pixels that are one more
+/// or one less, of which some have the sum of flat ones, in rows that run on from given windows.
+TEST(byte_windows, largest_variance_is_that_of_the_definition) {
+    std::mt19937 random(4);
+    constexpr std::int64_t count = 203;
+    constexpr u32 value = 119;
+    for (const kernel_set& set : runnable())
+        for (const u32 n : {1u, 2u, 961u, 361201u})
+            for (const u32 most_others : {0u, 1u, n / 3})
+                for (const bool balanced : {true, false}) {
+                    const std::int64_t block = set.kernels->byte->block, room = (count + block - 1) / block * block;
+                    const auto elements = static_cast<std::size_t>(room);
+                    std::vector<u32> sums(elements), spreads(elements), cols(elements, n);
+                    std::vector<f64> variances;
+                    for (std::int64_t i = 0; i < room; ++i) {
+                        const u32 more = static_cast<u32>(random() % (most_others + 1)),
+                                  less = balanced ? std::min(more, n - more) : 0;
+                        const auto spread = [](u32 x) { return x * (255 - x) / 2; };
+                        const u32 s = n * value + more - less;
+                        const u32 p =
+                            (n - more - less) * spread(value) + more * spread(value + 1) + less * spread(value - 1);
+                        const auto at =
+                            static_cast<std::size_t>(i / block * block + i % 4 * (block / 4) + i % block / 4);
+                        sums[at] = s;
+                        spreads[at] = p;
+                        const u64 numerator = u64{s} * (255 * u64{n} - s) - 2 * u64{n} * p;
+                        if (i < count)
+                            variances.push_back(static_cast<f64>(numerator) /
+                                                (static_cast<f64>(n) * static_cast<f64>(n)));
+                    }
+                    const std::vector<f32> reciprocals(elements, 1 / static_cast<f32>(n));
+                    const std::vector<u16> nothing(elements);
+                    const std::vector<u8> x(elements, u8{value});
+                    std::vector<f64> ordered = variances;
+                    std::sort(ordered.begin(), ordered.end());
+                    for (const f64 before : {0.0, ordered.back() * (1 - 0x1p-30), ordered.back(), 2.0})
+                        for (const std::int64_t first_full : {std::int64_t{0}, room}) {
+                            std::vector<u32> kept_sums = sums, kept_spreads = spreads;
+                            byte_windows s{}, p{};
+                            for (byte_windows* row : {&s, &p})
+                                row->in_even = row->in_odd = row->out_even = row->out_odd = nothing.data();
+                            s.running = kept_sums.data();
+                            p.running = kept_spreads.data();
+                            const byte_counts counts{1, cols.data(), reciprocals.data(), n, first_full, room, nullptr};
+                            ASSERT_EQ(set.kernels->byte->largest_variance(before, x.data(), s, p, counts, count),
+                                      std::max(before, ordered.back()))
+                                << set.name << " " << n << " " << most_others << " " << balanced << " " << before;
+                        }
+                }
+}
+
 /// The same where pixels may not count, with their numbers: again as of wider pixels, whose windows know no bytes.
 TEST(byte_windows, of_pixels_that_count_are_as_of_wider_pixels) {
     std::mt19937 random(9);

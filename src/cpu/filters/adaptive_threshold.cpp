@@ -61,6 +61,10 @@ bool has_byte_decisions(const row_job& job, const threshold_job& formula) {
            (formula.method != threshold_method::wolf || job.shape.channels == 1);
 }
 
+u8 yes_of(const threshold_job& formula) {
+    return formula.output == threshold_output::zero_one ? 1 : 255;
+}
+
 byte_threshold numbers_of(const row_job& job, const threshold_job& formula, const threshold_terms& definition) {
     constexpr double u = 0x1p-24;
     const double k = formula.k, g = std::max(1.0, std::abs(1 - k));
@@ -70,7 +74,7 @@ byte_threshold numbers_of(const row_job& job, const threshold_job& formula, cons
                      static_cast<f32>(k * std::abs(k)),
                      static_cast<f32>(8192 * u * g),
                      static_cast<f32>(5120 * u * k * k + 16384 * u * u),
-                     formula.output == threshold_output::zero_one ? u8{1} : u8{255}};
+                     yes_of(formula)};
     if (formula.method == threshold_method::bradley) t.scale = static_cast<f32>(1 - k);
     if (formula.method == threshold_method::sauvola) {
         const double c = k / formula.range;
@@ -106,7 +110,7 @@ std::vector<extremes> find_byte_extremes(const row_job& job) {
             const u8* const x = job.pixels<u8>(at.row, b.plane);
             at.find_own_pixels();
             if (at.samples != nullptr) at.samples->counted = counted.data();
-            variance = job.kernels->byte->largest_variance(variance, at.sums, at.spreads, at.counts, job.n());
+            variance = job.kernels->byte->largest_variance(variance, x, at.sums, at.spreads, at.counts, job.n());
             u32 least = 256;
             if (at.samples == nullptr)
                 least = job.kernels->byte->smallest(x, job.n());
@@ -125,7 +129,20 @@ std::vector<extremes> find_byte_extremes(const row_job& job) {
     return planes;
 }
 
+/// With k = 0 the threshold is the mean, and what is above a mean is above the integer below it: no pixel is in doubt.
+void above_means(const row_job& job, u8 yes, const any_view& result) {
+    for_each_band(job, [&](const band& b, int) {
+        const work_buffer<u8> mean(job.n());
+        for_each_byte_row(job, b, false, {}, [&](const byte_row& at) {
+            job.kernels->byte->means(mean.data(), at.sums, at.counts, false, job.n());
+            job.kernels->byte->above(job.row_to<u8>(result, at.row, b.plane), job.pixels<u8>(at.row, b.plane),
+                                     mean.data(), yes, job.n());
+        });
+    });
+}
+
 void byte_thresholds(const row_job& job, const threshold_job& formula, const filter_outputs& outputs) {
+    if (formula.k == 0 && !job.sampled()) return above_means(job, yes_of(formula), outputs.result);
     const bool spread = formula.method != threshold_method::bradley;
     std::vector<extremes> planes;
     if (formula.method == threshold_method::wolf) planes = find_byte_extremes(job);

@@ -285,6 +285,14 @@ inline words last_of(words v) {
     return lanes<u32>::last_repeated<1>(v, typename make_list<lanes_of_block>::template of<lanes<u32>>{});
 }
 
+template <int... i>
+inline words first_of(words v, lanes<u32>::list<i...>) {
+    return __builtin_shufflevector(v, v, (i * 0)...);
+}
+inline words first_of(words v) {
+    return first_of(v, typename make_list<lanes_of_block>::template of<lanes<u32>>{});
+}
+
 /// Running sums of three interleaved channels. Place j of lane l belongs to channel l + j, modulo 3, so that what is of
 /// one place in one lane is of the next place in the lane before. u[0] has both the first and the last place.
 template <int by>
@@ -803,7 +811,15 @@ inline verdicts decide(words x, const four& s, const four& p, Factors&& factors_
 }
 
 /// Windows that are one value, x, have S = n x and P = n x (255 - x) / 2, and no others, as P is strictly concave.
-/// Their pixels are not above it.
+/// Whether all of a block's are, of the same value.
+inline bool is_flat(words value, const four& s, const four& p, const words (&n)[4]) {
+    const words spread = value * (255 - value) >> 1;
+    words differ = {};
+    for (int j = 0; j < 4; ++j) differ |= (value * n[j] ^ s.w[j]) | (spread * n[j] ^ p.w[j]);
+    return !any((numbers)(differ != 0u));
+}
+
+/// Pixels of such windows are not above them.
 template <threshold_method method>
 inline void settle_ties(verdicts& v, words x, const four& s, const four& p, const words (&n)[4],
                         const byte_threshold& rule) {
@@ -814,6 +830,13 @@ inline void settle_ties(verdicts& v, words x, const four& s, const four& p, cons
         v.yes[j] &= ~alike;
         v.doubts[j] &= ~alike;
     }
+}
+/// The same of a block that is one value. Whether it is.
+template <threshold_method method>
+inline bool is_all_ties(words x, const four& s, const four& p, const words (&n)[4], const byte_threshold& rule) {
+    const words value = first_of(x) & 0xffu;
+    if (any((numbers)(x != value * 0x01010101u)) || !is_flat(value, s, p, n)) return false;
+    return method == threshold_method::niblack || !any((numbers)value != static_cast<s32>(rule.smallest));
 }
 
 typedef signed char signed_bytes __attribute__((vector_size(bytes)));
@@ -918,6 +941,8 @@ __attribute__((noinline)) bool decide_until_doubt(i64& i, target_blocks<u8>& to,
     const byte_threshold rule = given_rule;  // which what is written does not change
     const threshold_factors<method> full(all_real(1 / static_cast<f32>(counts.rows * counts.full)), rule);
     const words yes = all(0x01010101u * rule.yes);
+    constexpr bool has_ties = method == threshold_method::niblack || method == threshold_method::wolf;
+    bool flat = false;  // the block before was settled by ties, so that this one is asked for them first
     const bool stopped = for_each_block<rows>(
         i, counts, n, [&](i64 at, auto sizes) __attribute__((always_inline)) {
             const four s = s_scan.next(at);
@@ -927,6 +952,19 @@ __attribute__((noinline)) bool decide_until_doubt(i64& i, target_blocks<u8>& to,
             bool uniform = decltype(sizes)::value;
             if (rows == kind::any) uniform = numbers_of.next(count, at, n - at, sizes);
             const words x = pixels.at(at);
+            const auto write = [&](words result) __attribute__((always_inline)) {
+                if (numbers_of.sampled()) result = numbers_of.filled_pixels(result, at, n - at);
+                store(to.at(at), result);
+            };
+            if constexpr (has_ties)
+                if (__builtin_expect(flat, false)) {
+                    if (rows != kind::any) numbers_of.next(count, at, n - at, sizes);
+                    flat = is_all_ties<method>(x, s, p, count, rule);
+                    if (flat) {
+                        write(words{});
+                        return false;
+                    }
+                }
             // Whether pixels are in doubt; then `result` is not theirs.
             words result;
             const auto judge = [&](auto&& factors_of) __attribute__((always_inline)) {
@@ -935,11 +973,12 @@ __attribute__((noinline)) bool decide_until_doubt(i64& i, target_blocks<u8>& to,
                 } else {
                     verdicts v = decide<method>(x, s, p, factors_of, rule);
                     bool in_doubt = v.in_doubt();
-                    if constexpr (method == threshold_method::niblack || method == threshold_method::wolf)
+                    if constexpr (has_ties)
                         if (__builtin_expect(in_doubt, false)) {
                             if (rows != kind::any) numbers_of.next(count, at, n - at, sizes);
                             settle_ties<method>(v, x, s, p, count, rule);
                             in_doubt = v.in_doubt();
+                            flat = !in_doubt;
                         }
                     result = where_negative(v.yes, yes);
                     return in_doubt;
@@ -953,8 +992,7 @@ __attribute__((noinline)) bool decide_until_doubt(i64& i, target_blocks<u8>& to,
                 if (rows != kind::any) numbers_of.next(count, at, n - at, sizes);
                 left.keep(x, s, p, count);
             }
-            if (numbers_of.sampled()) result = numbers_of.filled_pixels(result, at, n - at);
-            store(to.at(at), result);
+            write(result);
             return doubtful;
         });
     sums.continue_as(s_scan);
@@ -1278,13 +1316,29 @@ void deviations(f32* mean, f32* deviation, const byte_windows& sums, const byte_
                                          : deviations_of<kind::any>(mean, deviation, sums, spreads, counts, n);
 }
 
-/// Looks for a variance above the limit, from block i on. Ends behind the block that may have one, or behind the row.
-/// Whether it is the former.
+/// Whether a window may have a variance above `limit`, by the exact numerator of each: n^2 times the limit errs by less
+/// than a unit of its last place.
+inline bool may_exceed(const four& s, const four& p, const words (&n)[4], f64 limit) {
+    const auto exceeds = [&](auto half, int j) {
+        constexpr int h = decltype(half)::value;
+        const doubles count = in_double<h>(n[j]), sum = in_double<h>(s.w[j]);
+        const doubles numerator = less_product(sum * (255.0 * count - sum), in_double<h>(p.w[j]), count + count);
+        return (longs)(numerator > limit * (count * count));
+    };
+    longs above = {};
+    for (int j = 0; j < 4; ++j) above |= exceeds(place<0>{}, j) | exceeds(place<1>{}, j);
+    return any((numbers)above);
+}
+
+/// Looks for a variance above `most`, from block i on. Ends behind the block that may have one, or behind the row.
+/// Whether it is the former. In 32 bits a variance errs by less than 0.04 (see verdicts).
 template <kind rows>
-__attribute__((noinline)) bool find_variance(i64& i, row_scan<rows>& sums, row_scan<rows>& spreads,
-                                             count_scan<rows>& numbers_of, const byte_counts& counts, f32 limit, i64 n,
+__attribute__((noinline)) bool find_variance(i64& i, const u8* x, row_scan<rows>& sums, row_scan<rows>& spreads,
+                                             count_scan<rows>& numbers_of, const byte_counts& counts, f64 most, i64 n,
                                              doubtful_block& found) {
     row_scan<rows> s_scan = sums, p_scan = spreads;
+    const f32 limit = static_cast<f32>(most) - 0.05f;
+    const f64 exact_limit = most * (1 - 0x1p-50);
     const reals full = all_real(1 / static_cast<f32>(counts.rows * counts.full));
     const bool larger = for_each_block<rows>(
         i, counts, n, [&](i64 at, auto sizes) __attribute__((always_inline)) {
@@ -1292,6 +1346,10 @@ __attribute__((noinline)) bool find_variance(i64& i, row_scan<rows>& sums, row_s
             words count[4];
             bool uniform = decltype(sizes)::value;
             if (rows == kind::any) uniform = numbers_of.next(count, at, n - at, sizes);
+            if (__builtin_expect(most == 0, false)) {  // no bound above 0 leaves flat areas out
+                if (rows != kind::any) numbers_of.next(count, at, n - at, sizes);
+                if (is_flat(all(x[at]), s, p, count)) return false;
+            }
             reals largest = {};
             for (int j = 0; j < 4; ++j) {
                 if (numbers_of.sampled()) {  // windows without a result have no variance
@@ -1304,29 +1362,27 @@ __attribute__((noinline)) bool find_variance(i64& i, row_scan<rows>& sums, row_s
                                 reciprocal, reciprocal * -2.0f);
                 largest = variance > largest ? variance : largest;
             }
-            const bool above = any(largest > limit);
-            if (__builtin_expect(above, false)) {
-                if (rows != kind::any) numbers_of.next(count, at, n - at, sizes);
-                found.keep(words{}, s, p, count);
-            }
-            return above;
+            if (__builtin_expect(!any(largest > limit), true)) return false;
+            if (rows != kind::any) numbers_of.next(count, at, n - at, sizes);
+            if (!may_exceed(s, p, count, exact_limit)) return false;
+            found.keep(words{}, s, p, count);
+            return true;
         });
     sums.continue_as(s_scan);
     spreads.continue_as(p_scan);
     return larger;
 }
 
-/// The largest variance of the row's windows and of `largest`. In 32 bits a variance errs by less than 0.04 (see
-/// verdicts): only blocks that may have a larger one are done in double, by the definition.
+/// The largest variance of the row's windows and of `largest`: only blocks that may have a larger one are done by the
+/// definition.
 template <kind rows>
-f64 largest_variance_of(f64 largest, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
-                        i64 n) {
+f64 largest_variance_of(f64 largest, const u8* x, const byte_windows& sums, const byte_windows& spreads,
+                        const byte_counts& counts, i64 n) {
     channel_carries s_carries, p_carries;
     row_scan<rows> s_scan(sums, s_carries), p_scan(spreads, p_carries);
     count_scan<rows> numbers_of(counts);
     doubtful_block found;
-    for (i64 i = 0;
-         find_variance<rows>(i, s_scan, p_scan, numbers_of, counts, static_cast<f32>(largest) - 0.05f, n, found);) {
+    for (i64 i = 0; find_variance<rows>(i, x, s_scan, p_scan, numbers_of, counts, largest, n, found);) {
         const defined_block block(found.s, found.p, found.n.w);
         for (i64 k = 0; k < bytes && k < n - (i - bytes); ++k)
             largest = block.variance[k] > largest ? block.variance[k] : largest;
@@ -1334,10 +1390,14 @@ f64 largest_variance_of(f64 largest, const byte_windows& sums, const byte_window
     return largest;
 }
 
-f64 largest_variance(f64 largest, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
-                     i64 n) {
-    return kind_of(sums, counts) == kind::plain ? largest_variance_of<kind::plain>(largest, sums, spreads, counts, n)
-                                                : largest_variance_of<kind::any>(largest, sums, spreads, counts, n);
+f64 largest_variance(f64 largest, const u8* x, const byte_windows& sums, const byte_windows& spreads,
+                     const byte_counts& counts, i64 n) {
+    return kind_of(sums, counts) == kind::plain ? largest_variance_of<kind::plain>(largest, x, sums, spreads, counts, n)
+                                                : largest_variance_of<kind::any>(largest, x, sums, spreads, counts, n);
+}
+
+void above(u8* __restrict out, const u8* __restrict x, const u8* __restrict limit, u8 yes, i64 n) {
+    for (i64 i = 0; i < n; ++i) out[i] = x[i] > limit[i] ? yes : u8{0};
 }
 
 u8 smallest(const u8* x, i64 n) {
@@ -1402,7 +1462,7 @@ void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windo
 }  // namespace
 
 constinit const byte_kernels byte_rows = {
-    bytes,         change_planes, change_both_planes, plane_totals, means,
+    bytes,         change_planes, change_both_planes, plane_totals, means,     above,
     decide_pixels, deviations,    largest_variance,   smallest,     contrasts,
 };
 

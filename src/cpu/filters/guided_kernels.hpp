@@ -23,6 +23,36 @@ struct guide_kernels {
     void (*add_product)(f64* q, const f64* a, const T* x, std::int64_t n);
 };
 
+/// Powers of two that fits of bytes are multiplied by before they are rounded to integers.
+struct byte_fit_scales {
+    f64 a, b;
+};
+
+/// Windows of rows * cols[i] pixels.
+struct byte_window_counts {
+    f64 rows, inverse_rows;
+    const f64 *cols, *inverse_cols;
+};
+
+/// Sums of windows, all below 2^31; without an image the guide is filtered.
+struct byte_guide_sums {
+    const u32 *guide, *squares, *image, *products;
+};
+
+struct byte_guide_kernels {
+    /// sums += weight * x * y
+    void (*add_products)(u32* sums, const u8* x, const u8* y, u32 weight, std::int64_t n);
+    /// sums += x * y of the row that enters, less that of the row that leaves
+    void (*slide_products)(u32* sums, const u8* x, const u8* y, const u8* out_x, const u8* out_y, std::int64_t n);
+    void (*add_fits)(u64* sums, const u64* fits, u64 weight, std::int64_t n);
+    void (*slide_fits)(u64* sums, const u64* in, const u64* out, std::int64_t n);
+    void (*fit)(s64* a, s64* b, const byte_guide_sums& sums, const byte_window_counts& counts, f64 epsilon,
+                const byte_fit_scales& scales, std::int64_t n);
+    /// mean(a) * guide + mean(b) + raised, rounded down and cut to bytes. Sums of signed fits, below 2^51 in size.
+    void (*apply)(u8* to, const u64* a, const u64* b, const u8* guide, const byte_window_counts& counts,
+                  const byte_fit_scales& scales, f64 raised, std::int64_t n);
+};
+
 struct guided_kernels {
     /// Of one to four guides: the solution of (covariances + epsilon E) a = covariances with the image, by L D L^T, and
     /// b = mean of the image - a . means.
@@ -30,6 +60,7 @@ struct guided_kernels {
     /// Of a variance a and a mean b: a / (a + epsilon), and what b is more than that times b.
     void (*fit_itself)(f64* a, f64* b, f64 epsilon, std::int64_t n);
     std::tuple<guide_kernels<u8>, guide_kernels<u16>, guide_kernels<f32>, guide_kernels<f64>> guide;
+    byte_guide_kernels bytes;
 };
 
 /// The best set for this machine.

@@ -81,6 +81,78 @@ void add_product(f64* __restrict q, const f64* __restrict a, const T* x, i64 n) 
     for (i64 c = 0; c < n; ++c) q[c] += a[c] * static_cast<f64>(x[c]);
 }
 
+void add_products(u32* __restrict sums, const u8* x, const u8* y, u32 weight, i64 n) {
+    for (i64 i = 0; i < n; ++i) sums[i] += weight * (static_cast<u32>(x[i]) * y[i]);
+}
+
+void slide_products(u32* __restrict sums, const u8* x, const u8* y, const u8* out_x, const u8* out_y, i64 n) {
+    for (i64 i = 0; i < n; ++i) {
+        const auto in = static_cast<u16>(x[i] * y[i]), out = static_cast<u16>(out_x[i] * out_y[i]);
+        sums[i] += static_cast<u32>(in) - static_cast<u32>(out);
+    }
+}
+
+void add_fits(u64* __restrict sums, const u64* fits, u64 weight, i64 n) {
+    for (i64 i = 0; i < n; ++i) sums[i] += weight * fits[i];
+}
+
+void slide_fits(u64* __restrict sums, const u64* in, const u64* out, i64 n) {
+    for (i64 i = 0; i < n; ++i) sums[i] += in[i] - out[i];
+}
+
+/// Integers below 2^51 in size as doubles and back, by the bits of their sums with 1.5 * 2^52: not all instruction sets
+/// convert 64 bits.
+constexpr f64 beside = 0x1.8p52;
+inline f64 real_of(u64 x) {
+    return __builtin_bit_cast(f64, x + __builtin_bit_cast(u64, beside)) - beside;
+}
+inline s64 whole_of(f64 x) {
+    return __builtin_bit_cast(s64, x + beside) - __builtin_bit_cast(s64, beside);
+}
+inline f64 real_of(u32 x) {
+    return static_cast<f64>(static_cast<s32>(x));
+}
+
+/// n^2 times variances and covariances are integers below 2^53: exact.
+template <bool itself>
+inline void fit_windows(s64* __restrict a, s64* __restrict b, const byte_guide_sums& sums,
+                        const byte_window_counts& counts, f64 epsilon, const byte_fit_scales& scales, i64 n) {
+    const u32 *const guide = sums.guide, *const squares = sums.squares, *const image = sums.image,
+                     *const products = sums.products;
+    const f64 *const cols = counts.cols, *const inverse_cols = counts.inverse_cols;
+    const f64 rows = counts.rows, inverse_rows = counts.inverse_rows, scale_a = scales.a, scale_b = scales.b;
+    for (i64 i = 0; i < n; ++i) {
+        const f64 count = rows * cols[i], g = real_of(guide[i]);
+        const f64 own = count * real_of(squares[i]) - g * g;
+        f64 x = g, shared = own;
+        if constexpr (!itself) {
+            x = real_of(image[i]);
+            shared = count * real_of(products[i]) - g * x;
+        }
+        const f64 slope = shared / (own + count * count * epsilon);
+        a[i] = whole_of(slope * scale_a);
+        b[i] = whole_of((x - slope * g) * (inverse_rows * inverse_cols[i]) * scale_b);
+    }
+}
+
+void fit_bytes(s64* a, s64* b, const byte_guide_sums& sums, const byte_window_counts& counts, f64 epsilon,
+               const byte_fit_scales& scales, i64 n) {
+    sums.image == nullptr ? fit_windows<true>(a, b, sums, counts, epsilon, scales, n)
+                          : fit_windows<false>(a, b, sums, counts, epsilon, scales, n);
+}
+
+void apply_bytes(u8* __restrict to, const u64* __restrict a, const u64* __restrict b, const u8* __restrict guide,
+                 const byte_window_counts& counts, const byte_fit_scales& scales, f64 raised, i64 n) {
+    const f64* const inverse_cols = counts.inverse_cols;
+    const f64 inverse_rows = counts.inverse_rows, unit_a = 1 / scales.a, unit_b = 1 / scales.b;
+    for (i64 i = 0; i < n; ++i) {
+        const f64 slope = real_of(a[i]) * unit_a, other = real_of(b[i]) * unit_b;
+        const f64 value = (slope * static_cast<f64>(guide[i]) + other) * (inverse_rows * inverse_cols[i]) + raised;
+        const f64 above = value > 0 ? value : 0;
+        to[i] = static_cast<u8>(static_cast<s32>(above < 255 ? above : 255));
+    }
+}
+
 }  // namespace
 
 constinit const guided_kernels guided = {
@@ -88,6 +160,7 @@ constinit const guided_kernels guided = {
     fit_itself,
     {guide_kernels<u8>{add_product<u8>}, guide_kernels<u16>{add_product<u16>}, guide_kernels<f32>{add_product<f32>},
      guide_kernels<f64>{add_product<f64>}},
+    {add_products, slide_products, add_fits, slide_fits, fit_bytes, apply_bytes},
 };
 
 }  // namespace boxsum::filters::BOXSUM_ROWS

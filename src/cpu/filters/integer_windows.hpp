@@ -54,6 +54,18 @@ class extended_row {
     A* origin_;
 };
 
+/// add(row, weight) for the rows of the window around `row`: -1 beyond a border that repeats none.
+template <typename F>
+void for_each_row_of_window(const window_axis& axis, std::int64_t row, F&& add) {
+    for (std::int64_t i = row - axis.before; i <= row + axis.after; ++i) add(axis.source(i), 1);
+    if (axis.repeats > 0)
+        for (std::int64_t i = 0; i < axis.extent; ++i) add(i, axis.repeated(i));
+    if (axis.border == border_mode::replicate) {
+        if (axis.edge_before > 0) add(0, axis.edge_before);
+        if (axis.edge_after > 0) add(axis.extent - 1, axis.edge_after);
+    }
+}
+
 /// Sums of x (or x * x) over the rows of a window, for every column.
 template <typename Pixel, typename A, bool square>
 class column_sums {
@@ -70,15 +82,8 @@ class column_sums {
 
     /// The window around `row`.
     void start(std::int64_t row) {
-        const window_axis& axis = job_.rows;
         std::fill_n(data(), job_.n(), A{0});
-        for (std::int64_t i = row - axis.before; i <= row + axis.after; ++i) add(axis.source(i), 1);
-        if (axis.repeats > 0)
-            for (std::int64_t i = 0; i < axis.extent; ++i) add(i, axis.repeated(i));
-        if (axis.border == border_mode::replicate) {
-            if (axis.edge_before > 0) add(0, axis.edge_before);
-            if (axis.edge_after > 0) add(axis.extent - 1, axis.edge_after);
-        }
+        for_each_row_of_window(job_.rows, row, [&](std::int64_t i, std::int64_t weight) { add(i, weight); });
     }
 
     /// From the window around `row` - 1 to that around `row`.

@@ -261,6 +261,8 @@ struct byte_kernels {
     void (*totals)(u32* totals, const u16* even, const u16* odd, std::int64_t first, std::int64_t count,
                    std::int64_t channels, bool is_signed);
     void (*means)(u8* out, const byte_windows& sums, const byte_counts& counts, bool half_up, std::int64_t n);
+    /// `yes` where x > limit, else 0
+    void (*above)(u8* out, const u8* x, const u8* limit, u8 yes, std::int64_t n);
     /// bradley, niblack, sauvola, wolf, nick; `spreads` are of P = x (255 - x) / 2, and not read for bradley.
     void (*decide)(u8* out, const u8* x, const byte_windows& sums, const byte_windows& spreads,
                    const byte_counts& counts, const byte_threshold& rule, std::int64_t n);
@@ -268,7 +270,7 @@ struct byte_kernels {
     void (*deviations)(f32* mean, f32* deviation, const byte_windows& sums, const byte_windows& spreads,
                        const byte_counts& counts, std::int64_t n);
     /// Of the row's windows and `largest`.
-    f64 (*largest_variance)(f64 largest, const byte_windows& sums, const byte_windows& spreads,
+    f64 (*largest_variance)(f64 largest, const u8* x, const byte_windows& sums, const byte_windows& spreads,
                             const byte_counts& counts, std::int64_t n);
     u8 (*smallest)(const u8* x, std::int64_t n);  ///< 255 of none
     void (*contrast)(f32* out, const u8* x, const byte_windows& sums, const byte_windows& spreads,

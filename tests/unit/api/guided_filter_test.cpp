@@ -98,6 +98,46 @@ TEST(guided_filter, is_guided_by_grey) {
     check<double, std::uint16_t, float>({9, 14, 1, 1, 1, 1, 3, border_mode::mirror, 1e4});
 }
 
+/// Bytes by bytes have integers for fits: rows beyond one strip, tiles of a row, channels, windows that reach beyond
+/// the image several times, few rows a thread. Where epsilon is tiny, fits are too large for them.
+TEST(guided_filter, of_bytes_is_its_definition) {
+    for (const border_mode border : borders) {
+        for (const std::int64_t guides : {0, 1}) {
+            check<std::uint8_t, std::uint8_t, std::uint8_t>(
+                {290, 5, 1, 1, guides, 1, {3, 2}, border, 30, rounding_mode::floor, 3});
+            check<std::uint8_t, std::uint8_t, std::uint8_t>({3, 1100, 2, 2, guides, 2, {2, 5}, border, 650});
+            check<std::uint8_t, std::uint8_t, std::uint8_t>({4, 6, 3, 1, guides, 1, {9, 31}, border, 4000});
+        }
+        check<std::uint8_t, std::uint8_t, std::uint8_t>({12, 15, 1, 1, 1, 1, 5, border, 1e-20});
+    }
+}
+
+/// Exactly halves and integers, made of sixths, which no integer holds: a flat guide leaves the mean of means.
+TEST(guided_filter, bytes_at_halves_and_integers_are_rounded_as_such) {
+    constexpr std::int64_t cols = 64;
+    const std::vector<std::uint8_t> flat(cols, 77);
+    for (const int base : {10, 11, 100, 239})
+        for (const int step : {-1, 1}) {
+            std::vector<std::uint8_t> pixels(cols, static_cast<std::uint8_t>(base)), out(cols), ramp(cols);
+            for (std::size_t c = 30; c < 34; ++c) pixels[c] = static_cast<std::uint8_t>(base + step);
+            for (std::size_t c = 0; c < ramp.size(); ++c) ramp[c] = static_cast<std::uint8_t>(c * c);
+            const image_view<const std::uint8_t> image(pixels.data(), 1, cols), guide(flat.data(), 1, cols),
+                other(ramp.data(), 1, cols);
+            const image_view<std::uint8_t> result(out.data(), 1, cols);
+            const window six = window_extents{0, 0, 2, 3};
+            for (const rounding_mode rounding : {rounding_mode::half_up, rounding_mode::floor}) {
+                // Of 36 parts the pixels from 30 on have 6 + 5 + 4 + 3.
+                guided_filter({.image = image, .guide = guide}, {result}, {}, {.window = six, .rounding = rounding});
+                const int above = base + std::max(step, 0);
+                EXPECT_EQ(result(0, 30), rounding == rounding_mode::half_up ? above : above - 1) << base << step;
+                EXPECT_EQ(result(0, 33), result(0, 30));
+                EXPECT_EQ(result(0, 10), base);
+                guided_filter({.image = guide, .guide = other}, {result}, {}, {.window = 7, .rounding = rounding});
+                for (const std::uint8_t x : out) EXPECT_EQ(x, 77);
+            }
+        }
+}
+
 TEST(guided_filter, is_guided_by_colours) {
     for (const border_mode border : borders)
         check<std::uint8_t, std::uint8_t, std::uint8_t>({9, 13, 1, 1, 3, 1, {5, 7}, border, 20});

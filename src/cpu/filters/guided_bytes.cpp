@@ -1,0 +1,197 @@
+#include "cpu/filters/guided_bytes.hpp"
+
+#include "cpu/filters/integer_windows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace boxsum::filters {
+namespace {
+
+/// How many pixels the windows of a row have, as a product of two numbers, and what they are divided by.
+struct real_counts {
+    explicit real_counts(const row_job& job) : cols(job.n()), inverse_cols(job.n()) {
+        for (std::int64_t i = 0; i < job.n(); ++i) {
+            cols[i] = static_cast<f64>(job.cols.count(i));
+            inverse_cols[i] = 1 / cols[i];
+        }
+    }
+    byte_window_counts at(std::int64_t rows, std::int64_t first) const {
+        const auto real = static_cast<f64>(rows);
+        return {real, 1 / real, cols.data() + first, inverse_cols.data() + first};
+    }
+
+    work_buffer<f64> cols, inverse_cols;
+};
+
+/// Sums of terms over the rows of a window, for every column. add(sums, row, weight) and slide(sums, in, out) are of
+/// rows of the image.
+template <typename A, typename Add, typename Slide>
+class column_terms {
+  public:
+    column_terms(const row_job& job, Add add, Slide slide) : job_(job), row_(job), add_(add), slide_(slide) {}
+
+    A* data() const noexcept { return row_.origin(); }
+
+    void move_to(std::int64_t row, bool first) {
+        if (first) {
+            std::fill_n(data(), job_.n(), A{0});
+            return for_each_row_of_window(job_.rows, row, [&](std::int64_t i, std::int64_t weight) { add(i, weight); });
+        }
+        const std::int64_t in = job_.rows.source(row + job_.rows.after);
+        const std::int64_t out = job_.rows.source(row - job_.rows.before - 1);
+        if (in >= 0 && out >= 0) return slide_(data(), in, out);
+        add(in, 1);
+        add(out, -1);
+    }
+
+  private:
+    void add(std::int64_t row, std::int64_t weight) {
+        if (row >= 0) add_(data(), row, static_cast<A>(weight));
+    }
+
+    const row_job& job_;
+    extended_row<A> row_;
+    Add add_;
+    Slide slide_;
+};
+
+/// Windows of column sums that are made for them.
+template <typename Columns>
+class sum_windows {
+  public:
+    sum_windows(const row_job& job, Columns&& columns) : columns_(std::move(columns)), windows_(job, 0) {}
+
+    void move_to(std::int64_t row, bool first) {
+        columns_.move_to(row, first);
+        windows_.start(columns_.data(), row);
+    }
+    auto next(std::int64_t first, std::int64_t n) { return windows_.next(first, n); }
+
+  private:
+    Columns columns_;
+    row_windows<std::remove_pointer_t<decltype(std::declval<Columns>().data())>> windows_;
+};
+
+/// Sums of x y.
+auto product_windows(const row_job& x, const row_job& y, const byte_guide_kernels& kernels) {
+    const auto add = [&x, &y, &kernels, n = x.n()](u32* sums, std::int64_t row, u32 weight) {
+        kernels.add_products(sums, x.pixels<u8>(row, 0), y.pixels<u8>(row, 0), weight, n);
+    };
+    const auto slide = [&x, &y, &kernels, n = x.n()](u32* sums, std::int64_t in, std::int64_t out) {
+        kernels.slide_products(sums, x.pixels<u8>(in, 0), y.pixels<u8>(in, 0), x.pixels<u8>(out, 0),
+                               y.pixels<u8>(out, 0), n);
+    };
+    return sum_windows(x, column_terms<u32, decltype(add), decltype(slide)>(x, add, slide));
+}
+
+auto pixel_windows(const row_job& x) {
+    const auto& kernels = std::get<accumulate_kernels<u8, u32>>(x.kernels->accumulate);
+    const auto add = [&x, &kernels](u32* sums, std::int64_t row, u32 weight) {
+        kernels.add(sums, x.pixels<u8>(row, 0), 0, weight, x.n());
+    };
+    const auto slide = [&x, &kernels](u32* sums, std::int64_t in, std::int64_t out) {
+        kernels.slide(sums, x.pixels<u8>(in, 0), x.pixels<u8>(out, 0), 0, x.n());
+    };
+    return sum_windows(x, column_terms<u32, decltype(add), decltype(slide)>(x, add, slide));
+}
+
+/// Of a plane of fits.
+auto fit_windows(const row_job& fits, std::int64_t plane, const byte_guide_kernels& kernels) {
+    const auto add = [&fits, &kernels, plane](u64* sums, std::int64_t row, u64 weight) {
+        kernels.add_fits(sums, fits.pixels<u64>(row, plane), weight, fits.n());
+    };
+    const auto slide = [&fits, &kernels, plane](u64* sums, std::int64_t in, std::int64_t out) {
+        kernels.slide_fits(sums, fits.pixels<u64>(in, plane), fits.pixels<u64>(out, plane), fits.n());
+    };
+    return sum_windows(fits, column_terms<u64, decltype(add), decltype(slide)>(fits, add, slide));
+}
+
+/// f(row, first, n) for tiles of all rows, behind move_to(row, whether it is a band's first).
+template <typename MoveTo, typename F>
+void for_each_tile(const row_job& job, const band& b, MoveTo&& move_to, F&& f) {
+    for (std::int64_t row = b.first; row < b.end; ++row) {
+        move_to(row, row == b.first);
+        for (std::int64_t first = 0; first < job.n(); first += tile) f(row, first, std::min(tile, job.n() - first));
+    }
+}
+
+/// Of rows alone, whatever planes there are.
+template <typename F>
+void for_each_band_of_rows(const row_job& job, F&& f) {
+    for_each_band(1, job.result_rows(), job.threads, [&](const band& b, int) {
+        f(band{0, b.first + job.first_row, b.end + job.first_row});
+    });
+}
+
+}  // namespace
+
+std::optional<byte_fit_scales> byte_fit_scales_of(f64 epsilon, std::int64_t window, bool itself) {
+    constexpr std::int64_t largest_window = 33025;  // sums of 255^2 stay below 2^31
+    // |cov(x, g)| <= dev(x) dev(g), and dev(g) / (dev(g)^2 + epsilon) <= 1 / (2 sqrt(epsilon))
+    const f64 a = itself ? 1 : 127.5 / (2 * std::sqrt(epsilon)), b = itself ? 255 : 255 * (1 + a);
+    // Sums are below 2^51, which the kernels turn into doubles.
+    const auto bits = [&](f64 most) { return std::floor(51 - std::log2(most * static_cast<f64>(window))); };
+    if (window > largest_window || bits(a) < 32 || bits(b) < 24) return std::nullopt;
+    return byte_fit_scales{std::exp2(std::min(bits(a), 48.0)), std::exp2(std::min(bits(b), 40.0))};
+}
+
+void find_byte_fits(const row_job& image, const row_job* guide, f64 epsilon, const byte_fit_scales& scales,
+                    const any_view& fits) {
+    const byte_guide_kernels& kernels = guided_of_this_machine().bytes;
+    const real_counts counts(image);
+    for_each_band_of_rows(image, [&](const band& b) {
+        const row_job& g = guide != nullptr ? *guide : image;
+        auto guides = pixel_windows(g), images = pixel_windows(image);
+        auto squares = product_windows(g, g, kernels), products = product_windows(image, g, kernels);
+        for_each_tile(
+            image, b,
+            [&](std::int64_t row, bool first) {
+                guides.move_to(row, first);
+                squares.move_to(row, first);
+                if (guide == nullptr) return;
+                images.move_to(row, first);
+                products.move_to(row, first);
+            },
+            [&](std::int64_t row, std::int64_t first, std::int64_t n) {
+                byte_guide_sums sums{guides.next(first, n), squares.next(first, n), nullptr, nullptr};
+                if (guide != nullptr) {
+                    sums.image = images.next(first, n);
+                    sums.products = products.next(first, n);
+                }
+                kernels.fit(image.row_to<s64>(fits, row, 0) + first, image.row_to<s64>(fits, row, 1) + first, sums,
+                            counts.at(image.rows.count(row), first), epsilon, scales, n);
+            });
+    });
+}
+
+void apply_byte_fits(const row_job& fits, const const_any_view& guide, std::int64_t guide_row,
+                     const byte_fit_scales& scales, rounding_mode rounding, const any_view& result, std::int64_t step) {
+    const byte_guide_kernels& kernels = guided_of_this_machine().bytes;
+    const real_counts counts(fits);
+    const f64 raised = byte_fit_error + (rounding == rounding_mode::half_up ? 0.5 : 0);
+    for_each_band_of_rows(fits, [&](const band& b) {
+        auto a = fit_windows(fits, 0, kernels), other = fit_windows(fits, 1, kernels);
+        const work_buffer<u8> piece(step > 1 ? tile : 0);
+        for_each_tile(
+            fits, b,
+            [&](std::int64_t row, bool first) {
+                a.move_to(row, first);
+                other.move_to(row, first);
+            },
+            [&](std::int64_t row, std::int64_t first, std::int64_t n) {
+                u8* const to = row_of<u8>(result, row, 0) + first * step;
+                u8* const near = step > 1 ? piece.data() : to;
+                kernels.apply(near, a.next(first, n), other.next(first, n),
+                              row_of<u8>(guide, row - guide_row, 0) + first, counts.at(fits.rows.count(row), first),
+                              scales, raised, n);
+                if (step > 1)
+                    for (std::int64_t i = 0; i < n; ++i) to[i * step] = near[i];
+            });
+    });
+}
+
+}  // namespace boxsum::filters
