@@ -93,7 +93,7 @@ Planner = Callable[[int, "FrameResult[Any] | None"], FrameRequest]
 
 
 class HistogramPipeline(Iterator[FrameResult[ArrayT]]):
-    """An iterator of `FrameResult`, made by `histogram_pipeline`."""
+    """An iterator of `FrameResult`, made by `histogram_pipeline`. One thread at a time asks it for the next."""
 
     __slots__ = ("_handle", "_results", "__weakref__")
 

@@ -527,6 +527,22 @@ ELEMENTS = ["bool", "uint8", "int8", "int16", "uint16", "int32", "uint32", "int6
 ELEMENTS += ["float16", "float32", "float64"]
 
 
+def test_frames_that_are_tensors():
+    frames = torch.stack([image_of(9, 11, seed=seed) for seed in range(3)]).mul(40).to(torch.uint8)
+    request = boxsum.FrameRequest(boxes=[[1, 2, 3, 4]], tensor=True, sizes=3, target=torch.ones(4), match_histograms=True)
+    for result, frame in zip(boxsum.histogram_pipeline(frames, request, 4), frames, strict=True):
+        alone = boxsum.integral_histogram(frame, 4)
+        for ours, right in (
+            (result.histograms, alone.region([[1, 2, 3, 4]])),
+            (result.tensor.values, alone.values),
+            (result.match_histograms, alone.region([list(result.matches[0].box)])),
+        ):
+            assert type(ours) is torch.Tensor and ours.dtype == right.dtype
+            assert np.array_equal(ours.numpy(), right.numpy())
+    with pytest.raises(boxsum.InvalidArgument, match="frames: requires a gradient"):
+        boxsum.histogram_pipeline([torch.ones(3, 4, requires_grad=True)], request, 4, range=(0, 1))
+
+
 @pytest.mark.parametrize("dtype", ELEMENTS)
 def test_memory_of_tensors_is_read_as_it_lies(dtype):
     kind = getattr(torch, dtype)
