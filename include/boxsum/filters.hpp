@@ -41,7 +41,7 @@
 /// - Results of integer type are rounded half up, floor(x + 1/2), or down (filter_options::rounding).
 /// - Samples that do not count: `mask`, `weights`, `nan` and `nodata` take pixels out of every window, in every filter
 ///   here, in guided_filter() and in non_local_means(); see sampling below. convolve(), variable_blur(), box_hessian()
-///   and find_blobs() take every pixel as it is. On devices non_local_means() is `unsupported` with them.
+///   and find_blobs() take every pixel as it is.
 /// - Results have the same bits for any number of threads, except which NaN a NaN is (its sign and payload).
 /// - No result may overlap the image or another result: invalid_argument. There is no in-place form: windows read rows
 ///   whose results have long been written, so it would be a hidden copy of the image.

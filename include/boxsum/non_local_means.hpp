@@ -49,7 +49,7 @@ struct non_local_rule {
 /// the image's; with `shrink` they are not searched, and D is the mean over the pixels of a patch that both places
 /// have.
 ///
-/// Sampling (filters.hpp; not on devices). A pixel does not count where its mask is 0 or its weight is none, or where a
+/// Sampling (filters.hpp). A pixel does not count where its mask is 0 or its weight is none, or where a
 /// channel of it is `nodata` or, with nan_mode::omit, NaN. With v the weight of what counts (1 where none are given)
 /// and 0 elsewhere, for places o of a patch and c channels:
 ///
@@ -59,12 +59,11 @@ struct non_local_rule {
 /// - w(p, q) is 0 where n(p, q) is below `min_count` or `min_weight`, and where it is 0: patches that share too little
 ///   are not compared. That goes for w(p, p), too, which is 1 elsewhere.
 /// - The pixel itself need not count: its patch is compared by what counts of it, which fills gaps smaller than a
-/// patch.
-///   The result is `fill` where the sum of v(q) w(p, q) is 0: nothing that counts is near, or alike enough for a
+///   patch. The result is `fill` where the sum of v(q) w(p, q) is 0: nothing that counts is near, or alike enough for a
 ///   number.
 /// - outputs.count is the sum of v(q) over the pixels q that p was compared with, for every channel; 32u (without
 ///   weights), 32f or 64f.
-/// - All of it is in double, by additions only, in some 10 times the time: n and D of 8u and 16u are exact without
+/// - All of it is in double, by additions only, which takes many times as long: n and D of 8u and 16u are exact without
 ///   weights, and results within 2^-40 of the largest magnitude in the search window before they are rounded.
 ///
 /// Accuracy: D is an exact sum for 8u, and for 16u in patches of up to 2^21 samples; others are of doubles, by

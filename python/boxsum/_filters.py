@@ -953,7 +953,7 @@ def non_local_means(
         noise: Standard deviation of the noise in the image, which no difference is blamed for; in the image's units.
         border, cval: As in `box_filter`.
         mask, weights, nan, nodata: As in `box_filter`; the channels of a pixel count together. Patches are compared by
-            what counts in both. Some 10 times slower, and not with arrays on a GPU.
+            what counts in both, which takes many times as long.
         min_count: Patches that share fewer pixels that count (or a smaller sum of products of their weights) are not
             compared.
         fill: As in `box_filter`: where nothing that counts is near enough and alike.

@@ -73,37 +73,33 @@ non_local_job checked_job(const part& taken, const view_shape& result, const non
 
 }  // namespace
 
-non_local_job make_non_local_job(const view_shape& image, const view_shape& result, bool counts,
-                                 const non_local_rule& rule, const filter_options& options) {
-    refuse_sampling(options, non_local_on_devices);
-    if (counts) throw unsupported("count: " + std::string(non_local_on_devices) + " count none");
-    return checked_job({.image = image}, result, rule, options);
+part part_of(const non_local_inputs& inputs) {
+    return part_of(filter_inputs{.image = inputs.image, .mask = inputs.mask, .weights = inputs.weights});
 }
 
-non_local_job make_non_local_job(const non_local_inputs& inputs, const filter_outputs& outputs,
-                                 const non_local_rule& rule, const filter_options& options) {
-    check_read("image", inputs.image);
-    const non_local_job job =
-        make_non_local_job(inputs.image.shape, outputs.result.shape, outputs.count.data != nullptr, rule, options);
-    check_results({{"image", inputs.image}}, {{"result", outputs.result}});
-    return job;
-}
-
-non_local_call make_non_local_call(const non_local_inputs& inputs, const filter_outputs& outputs,
-                                   const non_local_rule& rule, const filter_options& options) {
-    const filter_inputs samples{.image = inputs.image, .mask = inputs.mask, .weights = inputs.weights};
-    check_inputs(samples);
-    const part given = part_of(samples);
+non_local_call non_local_call_of(const part& given, const result_shapes& results, const non_local_rule& rule,
+                                 const filter_options& options) {
     for (const auto& [argument, shape] : {std::pair{"mask", given.mask}, {"weights", given.weights}})
         if (shape && shape->channels != 1)
             throw invalid_argument(std::string(argument) + ": channels is " + std::to_string(shape->channels) +
                                    ", must be 1: the channels of a pixel count together");
-    const auto count = outputs.count.data != nullptr ? std::optional(outputs.count.shape) : std::nullopt;
-    non_local_call call{checked_job(given, outputs.result.shape, rule, options),
-                        box_filter_job(given, {outputs.result.shape, count}, options)};
+    non_local_call call{checked_job(given, results.result, rule, options), box_filter_job(given, results, options)};
+    call.sampled = call.samples.sampled() || results.count;
+    return call;
+}
+
+void check_memory(const non_local_inputs& inputs, const filter_outputs& outputs) {
+    check_inputs({.image = inputs.image, .mask = inputs.mask, .weights = inputs.weights});
     check_results({{"image", inputs.image}, {"mask", inputs.mask}, {"weights", inputs.weights}},
                   {{"result", outputs.result}, {"count", outputs.count}});
-    call.sampled = call.samples.sampled() || count;
+}
+
+non_local_call make_non_local_call(const non_local_inputs& inputs, const filter_outputs& outputs,
+                                   const non_local_rule& rule, const filter_options& options) {
+    check_inputs({.image = inputs.image, .mask = inputs.mask, .weights = inputs.weights});
+    const auto count = outputs.count.data != nullptr ? std::optional(outputs.count.shape) : std::nullopt;
+    const non_local_call call = non_local_call_of(part_of(inputs), {outputs.result.shape, count}, rule, options);
+    check_memory(inputs, outputs);
     return call;
 }
 

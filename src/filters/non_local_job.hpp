@@ -1,6 +1,6 @@
 #pragma once
 
-#include <boxsum/non_local_means.hpp>
+#include <boxsum/filters.hpp>
 
 #include <cstdint>
 
@@ -16,16 +16,5 @@ struct non_local_job {
     double noise = 0;  ///< twice its variance
     int threads = 0;
 };
-
-inline constexpr const char* non_local_on_devices = "non-local means on devices";
-
-/// On devices, where every pixel counts. Of shapes that are checked by themselves. Throws invalid_argument or
-/// unsupported, and names argument and value, as all of these do.
-non_local_job make_non_local_job(const view_shape& image, const view_shape& result, bool counts,
-                                 const non_local_rule& rule, const filter_options& options);
-
-/// Of a call, whose memory is checked, too.
-non_local_job make_non_local_job(const non_local_inputs& inputs, const filter_outputs& outputs,
-                                 const non_local_rule& rule, const filter_options& options);
 
 }  // namespace boxsum::filters

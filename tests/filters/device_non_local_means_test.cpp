@@ -361,8 +361,12 @@ TEST_F(device_non_local_means, refusals) {
     EXPECT_EQ(plan({image}, {result}, {}, {.threads = -1}), "threads: is -1, must be 0 (automatic) or more");
     EXPECT_EQ(plan({image}, {image_view<std::uint8_t>(nullptr, 7, 8)}),
               "result: rows is 7, but that of the image is 8");
-    EXPECT_EQ(plan({image}, {result, image_view<double>(nullptr, 8, 8)}),
-              "count: non-local means on devices count none");
+    EXPECT_EQ(plan({image}, {result, image}), "count: type is 8u, must be one of 32u, 32f, 64f");
+    EXPECT_EQ(plan({.image = image, .weights = image}, {result}), "weights: type is 8u, must be 32f");
+    EXPECT_EQ(plan({.image = image, .mask = image_view<std::uint8_t>(bytes.data(), 4, 8, 0, 2)}, {result}),
+              "mask: channels is 2, must be 1: the channels of a pixel count together");
+    EXPECT_EQ(message([&] { cuda::non_local_means({.image = image, .mask = result}, {result}, stream()); }),
+              "result: overlaps mask");
     EXPECT_EQ(message([&] { cuda::non_local_means({image}, {image}, stream()); }), "result: overlaps image");
     EXPECT_EQ(message([&] { cuda::non_local_means({image}, {result}, stream(), {.noise = -1}); }),
               "noise: is -1, must be finite and not negative");
@@ -374,6 +378,9 @@ TEST_F(device_non_local_means, refusals) {
     cuda::workspace workspace(made.workspace_bytes(), stream());
     EXPECT_EQ(message([&] { made.run_async({on_device}, {on_device}, workspace, stream()); }),
               "result: overlaps image");
+    EXPECT_EQ(
+        message([&] { made.run_async({.image = on_device, .mask = on_device}, {on_device}, workspace, stream()); }),
+        "mask: given, but the plan was made without");
     const std::string on_host = message([&] { made.run_async({image}, {on_device}, workspace, stream()); });
     EXPECT_EQ(on_host.substr(0, 7), "image: ") << on_host;
     const image_view<std::uint8_t> smaller(static_cast<std::uint8_t*>(there.data()), 8, 7);

@@ -328,6 +328,13 @@ def test_non_local_means(library):
             np.testing.assert_allclose(library.down(actual), expected, rtol=0, atol=bound)
     whole = library.down(boxsum.non_local_means(library.up(IMAGE[0] > 99), 3, patch=3))
     np.testing.assert_allclose(whole, boxsum.non_local_means(IMAGE[0] > 99, 3, patch=3), rtol=0, atol=2**-16)
+    image = reference.random_image((2, 21, 24), np.float32, 13)
+    image[:, 3, 4] = np.nan
+    mask = np.random.default_rng(5).integers(0, 2, image.shape, np.uint8)
+    how = {"patch": 3, "nan": "omit", "min_count": 2, "fill": -1}
+    expected = boxsum.non_local_means(image, 5, mask=mask, **how)
+    actual = boxsum.non_local_means(library.up(image), 5, mask=library.up(mask), **how)
+    np.testing.assert_allclose(library.down(actual), expected, rtol=2**-23, atol=0)
     with pytest.raises(boxsum.InvalidArgument, match="strength: is 0"):
         boxsum.non_local_means(library.up(IMAGE), 3, strength=0)
 

@@ -195,7 +195,7 @@ __global__ __launch_bounds__(byte_threads,
                     } else {
                         exponent = __fmaf_rn(static_cast<float>(sum), -share, weights.noise);
                     }
-                    const float weight = Noisy ? weight_of(exponent) : power_of_two_approximately(exponent);
+                    const float weight = Noisy ? weight_of_power(exponent) : power_of_two_approximately(exponent);
                     sums[i] += weight;
 #pragma unroll
                     for (int k = 0; k < Channels; ++k) values[i][k] = __fmaf_rn(weight, other.value[k], values[i][k]);

@@ -1,5 +1,6 @@
 #include "cuda/filters/filter_calls.hpp"
 #include "cuda/filters/non_local_kernels.hpp"
+#include "cuda/filters/planned_filter.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/plan_checks.hpp"
 #include "cuda/runtime/workspace_use.hpp"
@@ -9,6 +10,8 @@
 #include <boxsum/cuda/non_local_means.hpp>
 #include <boxsum/error.hpp>
 
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace boxsum::cuda {
@@ -42,42 +45,57 @@ struct parts_of_plane {
     }
 };
 
+/// A plane, of what has one for all the only one; nothing of what is not given.
 template <typename View>
 View plane_of(const View& view, std::int64_t plane) {
-    using byte = std::conditional_t<std::is_same_v<View, const_any_view>, const std::byte, std::byte>;
-    View one = view;
-    one.data = static_cast<byte*>(view.data) + (view.shape.planes > 1 ? plane * view.shape.plane_stride : 0);
-    one.shape.planes = 1;
+    if (view.data == nullptr) return {};
+    View one = rows_of(view, view.shape.planes > 1 ? plane : 0, 0, view.shape.rows);
     one.shape.col_stride = view.shape.pixel_stride();
     return one;
+}
+
+filters::result_shapes shapes_of(const filter_outputs& outputs) {
+    return {outputs.result.shape, outputs.count.shape.rows != 0 ? std::optional(outputs.count.shape) : std::nullopt};
 }
 
 }  // namespace
 
 struct non_local_means_plan::state {
-    planned_view image;
-    filters::non_local_job job;
-    planned_view result;
+    planned_view image, mask, weights, result, count;
+    filters::non_local_call call;
     int device;
     non_local_task task;
     parts_of_plane parts;
+    sampled_patches patches;  ///< where pixels may not count
 
-    state(const non_local_inputs& inputs, const filter_outputs& outputs, const non_local_rule& rule,
+    state(const filters::part& given, const filters::result_shapes& results, const non_local_rule& rule,
           const filter_options& options)
-        : image("image", inputs.image.shape, access::read),
-          job(filters::make_non_local_job(image.shape, outputs.result.shape, outputs.count.shape.rows != 0, rule,
-                                          options)),
-          result("result", outputs.result.shape, access::write),
+        : image("image", given.image, access::read),
+          mask("mask", given.mask, access::read),
+          weights("weights", given.weights, access::read),
+          result("result", results.result, access::write),
+          count("count", results.count, access::write),
+          call(filters::non_local_call_of(given, results, rule, options)),
           device(current_device()),
-          task(make_non_local_task(job, image.shape)),
-          parts(task, most_shared_bytes()) {}
+          task(make_non_local_task(call.job, image.shape)),
+          parts(task, most_shared_bytes()),
+          patches(make_sampled_patches(call, image.shape)) {}
 
-    void enqueue(const const_any_view& from, const any_view& to, void* held, stream_ref stream) const {
+    std::size_t bytes() const { return ((call.sampled ? sampled_bytes(patches) : held_bytes(task)) + 255) / 256 * 256; }
+
+    void enqueue(const non_local_inputs& inputs, const filter_outputs& outputs, void* held, stream_ref stream) const {
         for (std::int64_t plane = 0; plane < image.shape.planes; ++plane) {
+            const non_local_inputs from{plane_of(inputs.image, plane), plane_of(inputs.mask, plane),
+                                        plane_of(inputs.weights, plane)};
+            const filter_outputs to{plane_of(outputs.result, plane), plane_of(outputs.count, plane)};
+            if (call.sampled) {
+                enqueue_sampled_patches(patches, call, from, to, held, stream);
+                continue;
+            }
             non_local_task one = task;
             one.pixels = held;
-            one.result = plane_of(to, plane);
-            enqueue_held_pixels(one, plane_of(from, plane), job, stream);
+            one.result = to.result;
+            enqueue_held_pixels(one, from.image, call.job, stream);
             one.area = parts.fast;
             enqueue_byte_patches(one, stream);
             enqueue_non_local_means(one, parts.others, stream);
@@ -87,13 +105,10 @@ struct non_local_means_plan::state {
 
 non_local_means_plan::non_local_means_plan(const non_local_inputs& inputs, const filter_outputs& outputs,
                                            const non_local_rule& rule, const filter_options& options)
-    : state_([&] {
-          filters::refuse_samples(inputs.mask, inputs.weights, filters::non_local_on_devices);
-          return std::make_shared<const state>(inputs, outputs, rule, options);
-      }()) {}
+    : state_(std::make_shared<const state>(filters::part_of(inputs), shapes_of(outputs), rule, options)) {}
 
 std::size_t non_local_means_plan::workspace_bytes() const noexcept {
-    return (held_bytes(state_->task) + 255) / 256 * 256;
+    return state_->bytes();
 }
 
 int non_local_means_plan::device() const noexcept {
@@ -103,16 +118,23 @@ int non_local_means_plan::device() const noexcept {
 void non_local_means_plan::run_async(const non_local_inputs& inputs, const filter_outputs& outputs,
                                      workspace& workspace, stream_ref stream) const {
     const state& s = *state_;
-    if (outputs.count.data != nullptr) throw unsupported("count: non-local means on devices count none");
-    filters::refuse_samples(inputs.mask, inputs.weights, filters::non_local_on_devices);
     call_memory arguments(s.device);
-    arguments.add(s.image, inputs.image);
-    arguments.add(s.result, outputs.result);
-    if (arguments.meet()) filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
+    const auto add = [&](const planned_view& planned, const const_any_view& view, const char* name) {
+        if (planned.name != nullptr)
+            arguments.add(planned, view);
+        else if (view.data != nullptr)
+            throw invalid_argument(std::string(name) + ": given, but the plan was made without");
+    };
+    add(s.image, inputs.image, "image");
+    add(s.mask, inputs.mask, "mask");
+    add(s.weights, inputs.weights, "weights");
+    add(s.result, outputs.result, "result");
+    add(s.count, outputs.count, "count");
+    if (arguments.meet()) filters::check_memory(inputs, outputs);
     const std::size_t bytes = workspace_bytes();
     const workspace_end held(workspace, bytes, bytes, s.device, stream);
     const device_scope scope(s.device);
-    s.enqueue(inputs.image, outputs.result, held.data(), stream);
+    s.enqueue(inputs, outputs, held.data(), stream);
     held.clear(stream);
 }
 
@@ -126,12 +148,16 @@ void non_local_means_async(const non_local_inputs& inputs, const filter_outputs&
 void non_local_means(const non_local_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                      const non_local_rule& rule, const filter_options& options) {
     (void)current_device();  // without one that is the first thing to say
-    filters::refuse_samples(inputs.mask, inputs.weights, filters::non_local_on_devices);
-    (void)filters::make_non_local_job(inputs, outputs, rule, options);
+    (void)filters::make_non_local_call(inputs, outputs, rule, options);
     const device_scope scope(device_of(stream));
     views_on_device views(inputs.image.data, stream);
-    const non_local_inputs in{views.input("image", inputs.image)};
-    const filter_outputs to{views.output("result", outputs.result)};
+    const auto input = [&](const char* name, const const_any_view& view) {
+        return view.shape.rows == 0 ? const_any_view{} : views.input(name, view);
+    };
+    const non_local_inputs in{views.input("image", inputs.image), input("mask", inputs.mask),
+                              input("weights", inputs.weights)};
+    filter_outputs to{views.output("result", outputs.result)};
+    if (outputs.count.data != nullptr) to.count = views.output("count", outputs.count);
     workspace memory;
     views.run([&] { non_local_means_async(in, to, memory, stream, rule, options); });
 }

@@ -23,7 +23,7 @@ struct byte_weights {
     __host__ __device__ float share(int samples) const { return scale / static_cast<float>(samples); }
 };
 
-__device__ inline float weight_of(float exponent) {
+__device__ inline float weight_of_power(float exponent) {
     return power_of_two_approximately(exponent < 0 ? exponent : 0.f);
 }
 

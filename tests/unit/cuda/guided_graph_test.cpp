@@ -42,6 +42,39 @@ TEST_F(guided_filter_in_a_graph, is_that_of_the_replay) {
     }
 }
 
+/// Of an image and a mask that are both others with each replay.
+TEST_F(guided_filter_in_a_graph, is_that_of_the_replays_mask) {
+    constexpr std::int64_t rows = 40, cols = 90;
+    test::placed_image image(test::packed(dtype::f32, rows, cols, 1), 0, 0),
+        result = image, count = image, mask(test::packed(dtype::u8, rows, cols, 1), 0, 0);
+    const any_view p = upload(image), m = upload(mask), q = upload(result), n = upload(count);
+    const guided_inputs inputs{.image = p, .mask = m};
+    const filter_outputs outputs{.result = q, .count = n};
+    const filter_options how{.window = 7, .min_count = 9, .fill = -1};
+    const cuda::guided_filter_plan plan(inputs, outputs, {}, how);
+    cuda::workspace workspace(plan.workspace_bytes(), stream());
+    stream().synchronize();
+    const test::captured_graph graph(stream(), [&] { plan.run_async(inputs, outputs, workspace, stream()); });
+    for (unsigned seed = 1; seed < 4; ++seed) {
+        auto pixels = test::random_pixels<float>(rows * cols, seed, 0, 1);
+        auto counts = test::random_pixels<std::uint8_t>(rows * cols, seed, 0, 1);
+        for (std::uint8_t& x : counts) x %= 2;
+        const image_view<float> now(pixels.data(), rows, cols);
+        const image_view<std::uint8_t> counted(counts.data(), rows, cols);
+        cuda::copy(now, p, stream());
+        cuda::copy(counted, m, stream());
+        graph.replay(stream());
+        std::vector<float> found(pixels.size()), wanted(pixels.size()), numbers(pixels.size()), exact(pixels.size());
+        cuda::copy(q, image_view<float>(found.data(), rows, cols), stream());
+        cuda::copy(n, image_view<float>(numbers.data(), rows, cols), stream());
+        guided_filter({.image = now, .mask = counted},
+                      {image_view<float>(wanted.data(), rows, cols), image_view<float>(exact.data(), rows, cols)}, {},
+                      how);
+        EXPECT_EQ(numbers, exact) << seed;
+        for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], wanted[i], 1e-6) << seed << ": " << i;
+    }
+}
+
 /// Tables and guided filters take turns in a workspace, some of them in graphs that were captured at any time.
 TEST_F(guided_filter_in_a_graph, shares_a_workspace_with_tables) {
     constexpr std::int64_t rows = 300, cols = 500;

@@ -1,0 +1,242 @@
+#include "cuda/filters/non_local_sums.cuh"
+#include "cuda/filters/non_local_tiles.cuh"
+#include "cuda/filters/real_windows.cuh"
+#include "cuda/runtime/launch.cuh"
+#include "filters/sampling.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+// Non-local means of images whose pixels may not count: tiles as in non_local_means.cu, in double, with what patches
+// share beside their differences.
+
+namespace boxsum::cuda {
+namespace {
+
+// ---- pixels and weights that lie as the kernel wants them -----------------------------------------------------------
+
+/// A view of one plane, of any strides.
+struct strided_plane {
+    const char* data;  ///< null: not given
+    std::int64_t row_stride, pixel_stride;
+
+    explicit strided_plane(const const_any_view& v)
+        : data(static_cast<const char*>(v.data)),
+          row_stride(v.shape.row_stride),
+          pixel_stride(v.shape.pixel_stride()) {}
+
+    __device__ const char* at(std::int64_t row, std::int64_t col) const {
+        return data + row * row_stride + col * pixel_stride;
+    }
+};
+
+/// An image whose borders are continued, and what says which of its pixels count.
+struct continued_samples {
+    real_view values;  ///< their type, and what of them does not count
+    strided_plane image, mask, weights;
+    filters::window_axis rows, cols;
+    int channels;
+    double beyond;  ///< where the axes have no source
+    float beyond_weight;
+};
+
+constexpr int copy_threads = 256;
+
+/// A thread owns the pixels of a held column.
+__global__ __launch_bounds__(copy_threads) void hold_samples_kernel(const __grid_constant__ continued_samples from,
+                                                                    double* to, float* weights, std::int64_t held_rows,
+                                                                    std::int64_t pitch, std::int64_t above,
+                                                                    std::int64_t left) {
+    const std::int64_t col = std::int64_t{blockIdx.x} * copy_threads + threadIdx.x;
+    if (col >= pitch) return;
+    const std::int64_t x = from.cols.source(col - left);
+    for (std::int64_t r = blockIdx.y; r < held_rows; r += gridDim.y) {
+        const std::int64_t y = from.rows.source(r - above);
+        const bool inside = y >= 0 && x >= 0;
+        float w = inside ? 1 : from.beyond_weight;
+        if (inside) {
+            if (from.weights.data != nullptr) w = weight_of(*reinterpret_cast<const float*>(from.weights.at(y, x)));
+            if (from.mask.data != nullptr && *from.mask.at(y, x) == 0) w = 0;
+            for (int k = 0; k < from.channels; ++k)
+                if (!has_value(from.values, any_pixel_at(from.values, from.image.at(y, x), k))) w = 0;
+        }
+        weights[r * pitch + col] = w;
+        for (int k = 0; k < from.channels; ++k) {
+            double value = 0;
+            if (w > 0) value = inside ? any_pixel_at(from.values, from.image.at(y, x), k) : from.beyond;
+            to[(k * held_rows + r) * pitch + col] = value;
+        }
+    }
+}
+
+// ---- means ----------------------------------------------------------------------------------------------------------
+
+/// Of two patches: weighted squared differences of what counts in both, and how much does.
+struct patch_sums {
+    double distance = 0, share = 0;
+
+    __device__ patch_sums& operator+=(const patch_sums& b) {
+        distance += b.distance;
+        share += b.share;
+        return *this;
+    }
+};
+
+/// What a pixel is compared with: how much counts, its weights, and values by channel.
+struct sampled_sums {
+    double count = 0, weights = 0, values[4] = {};
+};
+
+__device__ void store_count(const any_view& to, std::int64_t row, std::int64_t col, int channel, double count) {
+    const view_shape& s = to.shape;
+    char* const at = static_cast<char*>(to.data) + row * s.row_stride + col * s.col_stride;
+    if (s.type == dtype::u32)
+        reinterpret_cast<u32*>(at)[channel] = static_cast<u32>(count);
+    else if (s.type == dtype::f32)
+        reinterpret_cast<f32*>(at)[channel] = static_cast<f32>(count);
+    else
+        reinterpret_cast<f64*>(at)[channel] = count;
+}
+
+/// A block owns a tile, a thread `run` pixels of one of its rows.
+__global__ __launch_bounds__(means_threads, 2) void sampled_means_kernel(const __grid_constant__ sampled_patches t,
+                                                                         unsigned across) {
+    const int patch_rows = t.patch.rows(), patch_cols = t.patch.cols(), channels = t.channels;
+    const int tile_cols = tile_cols_of(patch_cols), groups = tile_cols / run, width = tile_cols + patch_cols - 1,
+              line = place_of(width - 1) + 1;
+    patch_sums* const lines = dynamic_shared<patch_sums>();
+    const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
+    const std::int64_t tile_row = std::int64_t{blockIdx.x / across} * tile_rows,
+                       tile_col = std::int64_t{blockIdx.x % across} * tile_cols;
+    const std::int64_t of_channel = t.held_rows * t.pitch, pitch = t.pitch, first = t.above * pitch + t.left;
+    const double* const origin = static_cast<const double*>(t.pixels) + first;
+    const float* const weights = t.weights + first;
+
+    // The run whose sums down the columns this thread adds up, and that of its own pixels.
+    const int summed = warp % (tile_rows / run) * run, own = thread / groups, from = thread % groups * run;
+    const std::int64_t first_place = (tile_row + summed - t.patch.above) * pitch + tile_col - t.patch.left;
+    const std::int64_t row = tile_row + own, col = tile_col + from, place = row * pitch + col;
+    const patch_sums* const own_line = lines + own * line + place_of(from);
+    const bool has_pixels = own < tile_rows && row < t.rows && col < t.cols;
+    sampled_sums pixels[run];
+    for (int right = -t.search.left; right <= t.search.right; ++right)
+        for (int down = -t.search.above; down <= t.search.below; ++down) {
+            const std::int64_t away = down * pitch + right;
+            __syncthreads();  // the lines of the distance before have been read
+            for (int c = lane + warp / (tile_rows / run) * 32; c < width; c += lines_across) {
+                patch_sums sums[run] = {};
+                std::int64_t at = first_place + c;
+                add_windows(sums, patch_rows, [&](int) {
+                    patch_sums x;
+                    x.share = static_cast<double>(weights[at]) * static_cast<double>(weights[at + away]);
+                    if (x.share > 0) {
+                        for (int k = 0; k < channels; ++k) {
+                            const double d = origin[k * of_channel + at] - origin[k * of_channel + at + away];
+                            x.distance += d * d;
+                        }
+                        x.distance *= x.share;
+                    }
+                    at += pitch;
+                    return x;
+                });
+#pragma unroll
+                for (int i = 0; i < run; ++i) lines[(summed + i) * line + place_of(c)] = sums[i];
+            }
+            __syncthreads();
+            if (!has_pixels) continue;
+            patch_sums sums[run] = {};
+            add_windows(sums, patch_cols, [&](int j) { return own_line[place_of(j)]; });
+#pragma unroll
+            for (int i = 0; i < run; ++i) {
+                const std::int64_t there = place + i + away;
+                const auto v = static_cast<double>(weights[there]);
+                if (!(v > 0) || !(sums[i].share > 0) || sums[i].share < t.least) continue;
+                const double beyond = sums[i].distance / (channels * sums[i].share) - t.noise;
+                const double w = beyond <= 0 ? v : v * exp(-beyond * t.scale);  // NaN: NaN
+                pixels[i].count += v;
+                pixels[i].weights += w;
+#pragma unroll
+                for (int k = 0; k < 4; ++k)
+                    if (k < channels) pixels[i].values[k] += w * origin[k * of_channel + there];
+            }
+        }
+    if (!has_pixels) return;
+#pragma unroll
+    for (int i = 0; i < run; ++i)
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            if (col + i >= t.cols || k >= channels) continue;
+            const sampled_sums& p = pixels[i];
+            store_mean(t, row, col + i, k, p.weights == 0 ? t.fill : p.values[k] / p.weights);
+            if (t.count.data != nullptr) store_count(t.count, row, col + i, k, p.count);
+        }
+}
+
+std::size_t held_pixels(const non_local_task& task) {
+    return static_cast<std::size_t>(task.held_rows * task.pitch);
+}
+
+}  // namespace
+
+sampled_patches make_sampled_patches(const filters::non_local_call& call, const view_shape& image) {
+    filters::non_local_job job = call.job;
+    if (job.border == border_mode::shrink) job.border = border_mode::constant;  // all that windows reach is held
+    view_shape doubles = image;
+    doubles.type = dtype::f64;
+    const filters::window_job& s = call.samples;
+    sampled_patches patches{make_non_local_task(job, doubles)};
+    patches.least = s.weighted ? s.min_weight : static_cast<double>(s.min_count);
+    patches.fill = s.fill.value_or(std::nan(""));
+    return patches;
+}
+
+std::size_t sampled_bytes(const sampled_patches& patches) {
+    return held_pixels(patches) * (static_cast<std::size_t>(patches.channels) * sizeof(double) + sizeof(float));
+}
+
+void enqueue_sampled_patches(sampled_patches patches, const filters::non_local_call& call,
+                             const non_local_inputs& plane, const filter_outputs& to, void* held, stream_ref stream) {
+    auto* const pixels = static_cast<double*>(held);
+    auto* const weights =
+        reinterpret_cast<float*>(pixels + held_pixels(patches) * static_cast<std::size_t>(patches.channels));
+    patches.pixels = pixels;
+    patches.weights = weights;
+    patches.result = to.result;
+    patches.count = to.count;
+
+    const view_shape& s = plane.image.shape;
+    const filters::non_local_job& job = call.job;
+    const bool is_constant = job.border == border_mode::constant;
+    continued_samples from{{},
+                           strided_plane(plane.image),
+                           strided_plane(plane.mask),
+                           strided_plane(plane.weights),
+                           filters::window_axis(s.rows, 0, 0, job.border),
+                           filters::window_axis(s.cols, 0, 0, job.border),
+                           static_cast<int>(s.channels),
+                           is_constant ? job.border_value : 0,
+                           0};
+    from.values.type = s.type;
+    from.values.omits_nan = call.samples.nan == nan_mode::omit;
+    from.values.has_nodata = call.samples.nodata.has_value();
+    from.values.nodata = call.samples.nodata.value_or(0);
+    if (is_constant && !filters::is_nodata(job.border_value, call.samples.nan, call.samples.nodata))
+        from.beyond_weight = 1;
+    launch(hold_samples_kernel,
+           {.grid = {static_cast<unsigned>((patches.pitch + copy_threads - 1) / copy_threads),
+                     static_cast<unsigned>(std::min<std::int64_t>(patches.held_rows, 32768)), 1},
+            .block = copy_threads},
+           stream, from, pixels, weights, patches.held_rows, patches.pitch, patches.above, patches.left);
+
+    const int cols = tile_cols_of(patches.patch.cols());
+    const auto across = static_cast<unsigned>((patches.cols + cols - 1) / cols);
+    const auto sums = static_cast<std::size_t>(tile_rows * (place_of(cols + patches.patch.cols() - 2) + 1));
+    launch(sampled_means_kernel,
+           {.grid = across * static_cast<unsigned>((patches.rows + tile_rows - 1) / tile_rows),
+            .block = means_threads,
+            .shared_bytes = sums * sizeof(patch_sums)},
+           stream, patches, across);
+}
+
+}  // namespace boxsum::cuda
