@@ -58,8 +58,8 @@ struct guided_rule {
 ///
 /// Accuracy: all is computed in double. Covariances are made of variances, cov(x, y) = (var(x + y) - var(x) - var(y)) /
 /// 2, which are exact for 8u and merged from parts for others (filters.hpp), so that their errors are some 2^-50 of
-/// the variances in the window and do not grow with the values. On the CPU the fits of 8u images by themselves or by a
-/// grey 8u guide are rounded where the result is 8u, too: it is rounded from a number within 2^-23, and what is exactly
+/// the variances in the window and do not grow with the values. On the CPU the fits of 8u images by themselves or by an
+/// 8u guide are rounded where the result is 8u, too: it is rounded from a number within 2^-23, and what is exactly
 /// a half or an integer is taken as such. What is made of differences of squared means, as
 /// OpenCV's ximgproc does in single precision, loses small variances: with a colour guide in 0..1 and an epsilon of
 /// 1e-6 most of its pixels are wrong. A NaN, an infinity or a huge value acts on the pixels that share a window with

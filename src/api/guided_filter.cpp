@@ -313,9 +313,10 @@ class guided_rows {
     std::optional<filters::byte_fit_scales> scales_of_bytes() const {
         const bool itself = guide_.data == nullptr;
         const bool bytes = image_.shape.type == dtype::u8 && result_.shape.type == dtype::u8 &&
-                           (itself || (guide_.shape.type == dtype::u8 && guide_.shape.channels == 1));
+                           (itself || guide_.shape.type == dtype::u8);
         if (!bytes || call_.sampled) return {};
-        return filters::byte_fit_scales_of(job_.epsilon, call_.samples.largest_window, itself);
+        return filters::byte_fit_scales_of(job_.epsilon, call_.samples.largest_window,
+                                           itself ? 0 : guide_.shape.channels);
     }
 
     void guide_bytes(std::int64_t channel, row_range rows, row_range fitted,
@@ -323,9 +324,10 @@ class guided_rows {
         const row_range read = within(fitted, job_.fits.above, job_.fits.below);
         const bool itself = guide_.data == nullptr;
         const planes image = channels_of(image_, channel, 1, read);
-        const planes guide = itself ? image : channels_of(guide_, 0, 1, read);
-        existing(image, {}, channel, rows, fitted);           // for the count alone
-        const planes fits = allocate(dtype::f64, 2, fitted);  // of integers, whose bytes are as many
+        const std::int64_t guides = itself ? 1 : guide_.shape.channels;
+        const planes guide = itself ? image : channels_of(guide_, 0, guides, read);
+        existing(image, {}, channel, rows, fitted);                    // for the count alone
+        const planes fits = allocate(dtype::f64, guides + 1, fitted);  // of integers, whose bytes are as many
         const auto windows_around = [&](const planes& from, row_range results, const window& w) {
             const filter_inputs in = part(from, from.view, results, {});
             view_shape shape = from.view.shape;
@@ -334,7 +336,7 @@ class guided_rows {
         };
         const filters::row_job of_image = windows_around(image, fitted, job_.fits),
                                of_guide = windows_around(guide, fitted, job_.fits);
-        filters::find_byte_fits(of_image, itself ? nullptr : &of_guide, job_.epsilon, scales, fits.to(0, 2));
+        filters::find_byte_fits(of_image, itself ? nullptr : &of_guide, job_.epsilon, scales, fits.to(0, guides + 1));
         any_view result = result_;
         result.data = static_cast<u8*>(result.data) + channel;
         filters::apply_byte_fits(windows_around(fits, rows, job_.means), guide.view, guide.first, scales, job_.rounding,

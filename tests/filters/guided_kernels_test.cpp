@@ -147,10 +147,14 @@ TEST(guided_kernels, of_bytes_have_the_same_bits_everywhere) {
                 products[c] -= 9;
             }
             ASSERT_EQ(squares[n] + products[n], 18);
-            const byte_guide_sums sums{guide.data(), squares.data(), itself ? nullptr : image.data(),
-                                       itself ? nullptr : products.data()};
+            byte_guide_sums sums{};
+            sums.guide[0] = guide.data();
+            sums.products[0] = squares.data();
+            sums.image = image.data();
+            sums.with_image[0] = products.data();
             std::vector<s64> a(n + 1, 7), b(n + 1, 7);
-            k.fit(a.data(), b.data(), sums, counts, epsilon, scales, n);
+            s64* const to[] = {a.data(), b.data()};
+            k.fit[itself ? 0 : 1](to, sums, counts, epsilon, scales, n);
             for (std::size_t c = 0; c < n; ++c) {
                 const f64 g = guide[c] / 25.0, p = itself ? g : image[c] / 25.0;
                 const f64 variance = squares[c] / 25.0 - g * g;
@@ -171,7 +175,9 @@ TEST(guided_kernels, of_bytes_have_the_same_bits_everywhere) {
                 ASSERT_EQ(static_cast<s64>(of_b[c]), 25 * b[c]) << name;
             }
             std::vector<u8> results(n + 1, 7);
-            k.apply(results.data(), of_a.data(), of_b.data(), y.data(), counts, scales, 0.5, n);
+            const u64* const fits[] = {of_a.data(), of_b.data()};
+            const u8* const guides[] = {y.data()};
+            k.apply[0](results.data(), fits, guides, counts, scales, 0.5, n);
             for (std::size_t c = 0; c < n; ++c) {
                 const f64 value = static_cast<f64>(a[c]) / scales.a * y[c] + static_cast<f64>(b[c]) / scales.b;
                 ASSERT_NEAR(results[c], std::min(std::max(value, 0.0), 255.0), 0.5 + 1e-6) << name;
@@ -183,6 +189,102 @@ TEST(guided_kernels, of_bytes_have_the_same_bits_everywhere) {
                 first_results = results;
             }
             ASSERT_TRUE(a == first_a && b == first_b && results == first_results) << name;
+        }
+    }
+}
+
+/// The same of several guides, beside the solution in double.
+TEST(guided_kernels, of_bytes_solve_as_of_doubles) {
+    constexpr std::size_t n = 21, pixels = 25;
+    constexpr f64 epsilon = 30;
+    const byte_fit_scales scales{0x1p36, 0x1p28};
+    const std::vector<f64> cols(n, 5), inverse_cols(n, 0.2);
+    const byte_window_counts counts{5, 0.2, cols.data(), inverse_cols.data()};
+    std::mt19937 random(8);
+    for (std::size_t guides = 2; guides <= 4; ++guides) {
+        std::vector<std::vector<s64>> first;
+        std::vector<u8> first_results;
+        std::vector<std::vector<u8>> planes(guides + 1, std::vector<u8>(pixels * n));  // the image's is the last
+        for (auto& plane : planes)
+            for (u8& p : plane) p = static_cast<u8>(random() >> 9);
+        // Sums, and what they are as rows of doubles: means, variances and those of sums.
+        std::vector<std::vector<u32>> sums(guides + 1, std::vector<u32>(n)), products;
+        std::vector<std::vector<f64>> real(2 * (guides + 1), std::vector<f64>(n)), real_pairs;
+        const auto product = [&](std::size_t i, std::size_t j) {
+            std::vector<u32> sum(n);
+            for (std::size_t p = 0; p < pixels * n; ++p) sum[p % n] += u32{planes[i][p]} * planes[j][p];
+            return sum;
+        };
+        byte_guide_sums given{};
+        fit_rows rows{};
+        products.reserve(20);
+        real_pairs.reserve(20);
+        for (std::size_t i = 0; i <= guides; ++i) {
+            for (std::size_t p = 0; p < pixels * n; ++p) sums[i][p % n] += planes[i][p];
+            const std::vector<u32> squares = product(i, i);
+            for (std::size_t c = 0; c < n; ++c) {
+                const f64 mean = sums[i][c] / 25.0;
+                real[2 * i][c] = mean;
+                real[2 * i + 1][c] = squares[c] / 25.0 - mean * mean;
+            }
+            for (std::size_t j = 0; j <= i && i < guides; ++j) products.push_back(product(i, j));
+        }
+        const std::size_t pairs = products.size();
+        for (std::size_t i = 0; i < guides; ++i) products.push_back(product(i, guides));
+        const auto of_sum = [&](const std::vector<u32>& of_products, std::size_t i, std::size_t j) {
+            std::vector<f64>& row = real_pairs.emplace_back(n);
+            for (std::size_t c = 0; c < n; ++c)
+                row[c] = real[2 * i + 1][c] + real[2 * j + 1][c] +
+                         2 * (of_products[c] / 25.0 - real[2 * i][c] * real[2 * j][c]);
+            return row.data();
+        };
+        for (std::size_t i = 0; i < guides; ++i) {
+            given.guide[i] = sums[i].data();
+            given.with_image[i] = products[pairs + i].data();
+            rows.mean[i] = real[2 * i].data();
+            rows.variance[i] = real[2 * i + 1].data();
+            rows.with_image[i] = of_sum(products[pairs + i], i, guides);
+            for (std::size_t j = 0; j < i; ++j)
+                rows.between[i * (i - 1) / 2 + j] = of_sum(products[i * (i + 1) / 2 + j], i, j);
+        }
+        for (std::size_t i = 0; i < pairs; ++i) given.products[i] = products[i].data();
+        given.image = sums[guides].data();
+        rows.image_mean = real[2 * guides].data();
+        rows.image_variance = real[2 * guides + 1].data();
+        std::vector<std::vector<f64>> wanted(guides + 1, std::vector<f64>(n));
+        for (std::size_t i = 0; i <= guides; ++i) rows.to[i] = wanted[i].data();
+        baseline::guided.fit[guides - 1](rows, epsilon, n);
+        for (const auto& [name, kernels] : guided_sets()) {
+            std::vector<std::vector<s64>> found(guides + 1, std::vector<s64>(n + 1, 7));
+            std::vector<u8> results(n + 1, 7);
+            s64* to[5];
+            const u64* fits[5];
+            const u8* of_guides[4];
+            for (std::size_t i = 0; i <= guides; ++i) {
+                to[i] = found[i].data();
+                fits[i] = reinterpret_cast<const u64*>(found[i].data());  // windows that are one fit
+                if (i < guides) of_guides[i] = planes[i].data();
+            }
+            kernels->bytes.fit[guides](to, given, counts, epsilon, scales, n);
+            const std::vector<f64> one(n, 1);
+            kernels->bytes.apply[guides - 1](results.data(), fits, of_guides, {1, 1, one.data(), one.data()}, scales,
+                                             0.5, n);
+            for (std::size_t c = 0; c < n; ++c) {
+                f64 value = wanted[guides][c];
+                for (std::size_t i = 0; i < guides; ++i) {
+                    ASSERT_NEAR(static_cast<f64>(found[i][c]) / scales.a, wanted[i][c], 0x1p-35) << name << guides;
+                    value += wanted[i][c] * planes[i][c];
+                }
+                ASSERT_NEAR(static_cast<f64>(found[guides][c]) / scales.b, wanted[guides][c], 0x1p-27) << name;
+                ASSERT_NEAR(results[c], std::min(std::max(value, 0.0), 255.0), 0.5 + 1e-6) << name;
+            }
+            for (const auto& row : found) ASSERT_EQ(row[n], 7);
+            ASSERT_EQ(results[n], 7);
+            if (first.empty()) {
+                first = found;
+                first_results = results;
+            }
+            ASSERT_TRUE(found == first && results == first_results) << name;
         }
     }
 }

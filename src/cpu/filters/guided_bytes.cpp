@@ -7,6 +7,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace boxsum::filters {
 namespace {
@@ -76,27 +77,34 @@ class sum_windows {
     row_windows<std::remove_pointer_t<decltype(std::declval<Columns>().data())>> windows_;
 };
 
+/// A plane of bytes, of those of a job.
+struct byte_plane {
+    const row_job& job;
+    std::int64_t number;
+
+    const u8* row(std::int64_t row) const { return job.pixels<u8>(row, number); }
+};
+
 /// Sums of x y.
-auto product_windows(const row_job& x, const row_job& y, const byte_guide_kernels& kernels) {
-    const auto add = [&x, &y, &kernels, n = x.n()](u32* sums, std::int64_t row, u32 weight) {
-        kernels.add_products(sums, x.pixels<u8>(row, 0), y.pixels<u8>(row, 0), weight, n);
+auto product_windows(const byte_plane& x, const byte_plane& y, const byte_guide_kernels& kernels) {
+    const auto add = [x, y, &kernels, n = x.job.n()](u32* sums, std::int64_t row, u32 weight) {
+        kernels.add_products(sums, x.row(row), y.row(row), weight, n);
     };
-    const auto slide = [&x, &y, &kernels, n = x.n()](u32* sums, std::int64_t in, std::int64_t out) {
-        kernels.slide_products(sums, x.pixels<u8>(in, 0), y.pixels<u8>(in, 0), x.pixels<u8>(out, 0),
-                               y.pixels<u8>(out, 0), n);
+    const auto slide = [x, y, &kernels, n = x.job.n()](u32* sums, std::int64_t in, std::int64_t out) {
+        kernels.slide_products(sums, x.row(in), y.row(in), x.row(out), y.row(out), n);
     };
-    return sum_windows(x, column_terms<u32, decltype(add), decltype(slide)>(x, add, slide));
+    return sum_windows(x.job, column_terms<u32, decltype(add), decltype(slide)>(x.job, add, slide));
 }
 
-auto pixel_windows(const row_job& x) {
-    const auto& kernels = std::get<accumulate_kernels<u8, u32>>(x.kernels->accumulate);
-    const auto add = [&x, &kernels](u32* sums, std::int64_t row, u32 weight) {
-        kernels.add(sums, x.pixels<u8>(row, 0), 0, weight, x.n());
+auto pixel_windows(const byte_plane& x) {
+    const auto& kernels = std::get<accumulate_kernels<u8, u32>>(x.job.kernels->accumulate);
+    const auto add = [x, &kernels](u32* sums, std::int64_t row, u32 weight) {
+        kernels.add(sums, x.row(row), 0, weight, x.job.n());
     };
-    const auto slide = [&x, &kernels](u32* sums, std::int64_t in, std::int64_t out) {
-        kernels.slide(sums, x.pixels<u8>(in, 0), x.pixels<u8>(out, 0), 0, x.n());
+    const auto slide = [x, &kernels](u32* sums, std::int64_t in, std::int64_t out) {
+        kernels.slide(sums, x.row(in), x.row(out), 0, x.job.n());
     };
-    return sum_windows(x, column_terms<u32, decltype(add), decltype(slide)>(x, add, slide));
+    return sum_windows(x.job, column_terms<u32, decltype(add), decltype(slide)>(x.job, add, slide));
 }
 
 /// Of a plane of fits.
@@ -129,13 +137,16 @@ void for_each_band_of_rows(const row_job& job, F&& f) {
 
 }  // namespace
 
-std::optional<byte_fit_scales> byte_fit_scales_of(f64 epsilon, std::int64_t window, bool itself) {
+std::optional<byte_fit_scales> byte_fit_scales_of(f64 epsilon, std::int64_t window, std::int64_t guides) {
     constexpr std::int64_t largest_window = 33025;  // sums of 255^2 stay below 2^31
-    // |cov(x, g)| <= dev(x) dev(g), and dev(g) / (dev(g)^2 + epsilon) <= 1 / (2 sqrt(epsilon))
-    const f64 a = itself ? 1 : 127.5 / (2 * std::sqrt(epsilon)), b = itself ? 255 : 255 * (1 + a);
+    const bool itself = guides == 0;
+    const f64 count = static_cast<f64>(itself ? 1 : guides);
+    // Of the guides' deviations D along their axes and the image's d, |a| is at most that of D d / (D^2 + epsilon).
+    const f64 a = itself ? 1 : 127.5 / (2 * std::sqrt(epsilon)), b = itself ? 255 : 255 * (1 + a * std::sqrt(count));
     // Sums are below 2^51, which the kernels turn into doubles.
     const auto bits = [&](f64 most) { return std::floor(51 - std::log2(most * static_cast<f64>(window))); };
-    if (window > largest_window || bits(a) < 32 || bits(b) < 24) return std::nullopt;
+    const f64 least_a = 24 + std::log2(255 * count);  // half of the error in all of them
+    if (window > largest_window || bits(a) < least_a || bits(b) < 24) return std::nullopt;
     return byte_fit_scales{std::exp2(std::min(bits(a), 48.0)), std::exp2(std::min(bits(b), 40.0))};
 }
 
@@ -143,27 +154,43 @@ void find_byte_fits(const row_job& image, const row_job* guide, f64 epsilon, con
                     const any_view& fits) {
     const byte_guide_kernels& kernels = guided_of_this_machine().bytes;
     const real_counts counts(image);
+    const bool itself = guide == nullptr;
+    const row_job& guide_job = itself ? image : *guide;
+    const auto guides = static_cast<std::size_t>(guide_job.shape.planes);
     for_each_band_of_rows(image, [&](const band& b) {
-        const row_job& g = guide != nullptr ? *guide : image;
-        auto guides = pixel_windows(g), images = pixel_windows(image);
-        auto squares = product_windows(g, g, kernels), products = product_windows(image, g, kernels);
+        const byte_plane x{image, 0};
+        std::vector<decltype(pixel_windows(x))> pixels;  // the guides', then the image's
+        std::vector<decltype(product_windows(x, x, kernels))> products;
+        for (std::size_t i = 0; i < guides; ++i) {
+            const byte_plane g{guide_job, static_cast<std::int64_t>(i)};
+            pixels.push_back(pixel_windows(g));
+            for (std::size_t j = 0; j <= i; ++j)
+                products.push_back(product_windows(g, {guide_job, static_cast<std::int64_t>(j)}, kernels));
+        }
+        if (!itself) {
+            pixels.push_back(pixel_windows(x));
+            for (std::size_t i = 0; i < guides; ++i)
+                products.push_back(product_windows({guide_job, static_cast<std::int64_t>(i)}, x, kernels));
+        }
+        const std::size_t pairs = guides * (guides + 1) / 2;
         for_each_tile(
             image, b,
             [&](std::int64_t row, bool first) {
-                guides.move_to(row, first);
-                squares.move_to(row, first);
-                if (guide == nullptr) return;
-                images.move_to(row, first);
-                products.move_to(row, first);
+                for (auto& windows : pixels) windows.move_to(row, first);
+                for (auto& windows : products) windows.move_to(row, first);
             },
             [&](std::int64_t row, std::int64_t first, std::int64_t n) {
-                byte_guide_sums sums{guides.next(first, n), squares.next(first, n), nullptr, nullptr};
-                if (guide != nullptr) {
-                    sums.image = images.next(first, n);
-                    sums.products = products.next(first, n);
+                byte_guide_sums sums{};
+                s64* to[5];
+                for (std::size_t i = 0; i < guides; ++i) sums.guide[i] = pixels[i].next(first, n);
+                for (std::size_t i = 0; i < pairs; ++i) sums.products[i] = products[i].next(first, n);
+                if (!itself) {
+                    sums.image = pixels[guides].next(first, n);
+                    for (std::size_t i = 0; i < guides; ++i) sums.with_image[i] = products[pairs + i].next(first, n);
                 }
-                kernels.fit(image.row_to<s64>(fits, row, 0) + first, image.row_to<s64>(fits, row, 1) + first, sums,
-                            counts.at(image.rows.count(row), first), epsilon, scales, n);
+                for (std::size_t i = 0; i <= guides; ++i)
+                    to[i] = image.row_to<s64>(fits, row, static_cast<std::int64_t>(i)) + first;
+                kernels.fit[itself ? 0 : guides](to, sums, counts.at(image.rows.count(row), first), epsilon, scales, n);
             });
     });
 }
@@ -173,21 +200,25 @@ void apply_byte_fits(const row_job& fits, const const_any_view& guide, std::int6
     const byte_guide_kernels& kernels = guided_of_this_machine().bytes;
     const real_counts counts(fits);
     const f64 raised = byte_fit_error + (rounding == rounding_mode::half_up ? 0.5 : 0);
+    const std::int64_t guides = guide.shape.planes;
     for_each_band_of_rows(fits, [&](const band& b) {
-        auto a = fit_windows(fits, 0, kernels), other = fit_windows(fits, 1, kernels);
+        std::vector<decltype(fit_windows(fits, 0, kernels))> windows;
+        for (std::int64_t i = 0; i <= guides; ++i) windows.push_back(fit_windows(fits, i, kernels));
         const work_buffer<u8> piece(step > 1 ? tile : 0);
         for_each_tile(
             fits, b,
             [&](std::int64_t row, bool first) {
-                a.move_to(row, first);
-                other.move_to(row, first);
+                for (auto& each : windows) each.move_to(row, first);
             },
             [&](std::int64_t row, std::int64_t first, std::int64_t n) {
                 u8* const to = row_of<u8>(result, row, 0) + first * step;
                 u8* const near = step > 1 ? piece.data() : to;
-                kernels.apply(near, a.next(first, n), other.next(first, n),
-                              row_of<u8>(guide, row - guide_row, 0) + first, counts.at(fits.rows.count(row), first),
-                              scales, raised, n);
+                const u64* sums[5];
+                const u8* pixels[4];
+                for (std::size_t i = 0; i < windows.size(); ++i) sums[i] = windows[i].next(first, n);
+                for (std::int64_t i = 0; i < guides; ++i) pixels[i] = row_of<u8>(guide, row - guide_row, i) + first;
+                kernels.apply[guides - 1](near, sums, pixels, counts.at(fits.rows.count(row), first), scales, raised,
+                                          n);
                 if (step > 1)
                     for (std::int64_t i = 0; i < n; ++i) to[i * step] = near[i];
             });

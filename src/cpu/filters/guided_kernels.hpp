@@ -34,9 +34,10 @@ struct byte_window_counts {
     const f64 *cols, *inverse_cols;
 };
 
-/// Sums of windows, all below 2^31; without an image the guide is filtered.
+/// Sums of windows, all below 2^31, of up to four guides, of their products (0, 0), (1, 0), (1, 1), (2, 0), .. and of
+/// those with the image.
 struct byte_guide_sums {
-    const u32 *guide, *squares, *image, *products;
+    const u32 *guide[4], *products[10], *image, *with_image[4];
 };
 
 struct byte_guide_kernels {
@@ -46,11 +47,13 @@ struct byte_guide_kernels {
     void (*slide_products)(u32* sums, const u8* x, const u8* y, const u8* out_x, const u8* out_y, std::int64_t n);
     void (*add_fits)(u64* sums, const u64* fits, u64 weight, std::int64_t n);
     void (*slide_fits)(u64* sums, const u64* in, const u64* out, std::int64_t n);
-    void (*fit)(s64* a, s64* b, const byte_guide_sums& sums, const byte_window_counts& counts, f64 epsilon,
-                const byte_fit_scales& scales, std::int64_t n);
-    /// mean(a) * guide + mean(b) + raised, rounded down and cut to bytes. Sums of signed fits, below 2^51 in size.
-    void (*apply)(u8* to, const u64* a, const u64* b, const u8* guide, const byte_window_counts& counts,
-                  const byte_fit_scales& scales, f64 raised, std::int64_t n);
+    /// Of an image by itself, its own guide, and by one to four guides: a for each, then b.
+    void (*fit[5])(s64* const* to, const byte_guide_sums& sums, const byte_window_counts& counts, f64 epsilon,
+                   const byte_fit_scales& scales, std::int64_t n);
+    /// Of one to four guides: mean(a) . guides + mean(b) + raised, rounded down and cut to bytes. Sums of signed fits,
+    /// below 2^51 in size.
+    void (*apply[4])(u8* to, const u64* const* fits, const u8* const* guides, const byte_window_counts& counts,
+                     const byte_fit_scales& scales, f64 raised, std::int64_t n);
 };
 
 struct guided_kernels {

@@ -23,19 +23,10 @@ __attribute__((always_inline)) inline void unrolled(F&& f) {
 }
 #define BOXSUM_INLINE __attribute__((always_inline))
 
+/// a becomes m^-1 a, of a symmetric m of which what lies below the diagonal is given.
 template <int guides>
-BOXSUM_INLINE inline void fit_one(const fit_rows& rows, f64 epsilon, i64 c) {
-    f64 m[guides][guides], a[guides], inverse[guides];
-    unrolled<0, guides>([&](auto at) BOXSUM_INLINE {
-        constexpr int i = decltype(at)::value;
-        const f64 own = rows.variance[i][c];
-        a[i] = (rows.with_image[i][c] - own - rows.image_variance[c]) * 0.5;
-        m[i][i] = own + epsilon;
-        unrolled<0, i>([&](auto other) BOXSUM_INLINE {
-            constexpr int j = decltype(other)::value;
-            m[i][j] = (rows.between[i * (i - 1) / 2 + j][c] - own - rows.variance[j][c]) * 0.5;
-        });
-    });
+BOXSUM_INLINE inline void solve(f64 (&m)[guides][guides], f64 (&a)[guides]) {
+    f64 inverse[guides];
     unrolled<0, guides>([&](auto at) BOXSUM_INLINE {
         constexpr int j = decltype(at)::value;
         inverse[j] = 1 / m[j][j];
@@ -53,12 +44,27 @@ BOXSUM_INLINE inline void fit_one(const fit_rows& rows, f64 epsilon, i64 c) {
                                     BOXSUM_INLINE { a[j] -= m[decltype(i)::value][j] * a[decltype(i)::value]; });
         a[j] *= inverse[j];
     });
+}
+
+template <int guides>
+BOXSUM_INLINE inline void fit_one(const fit_rows& rows, f64 epsilon, i64 c) {
+    f64 m[guides][guides], a[guides];
+    unrolled<0, guides>([&](auto at) BOXSUM_INLINE {
+        constexpr int i = decltype(at)::value;
+        const f64 own = rows.variance[i][c];
+        a[i] = (rows.with_image[i][c] - own - rows.image_variance[c]) * 0.5;
+        m[i][i] = own + epsilon;
+        unrolled<0, i>([&](auto other) BOXSUM_INLINE {
+            constexpr int j = decltype(other)::value;
+            m[i][j] = (rows.between[i * (i - 1) / 2 + j][c] - own - rows.variance[j][c]) * 0.5;
+        });
+    });
+    solve<guides>(m, a);
     f64 b = rows.image_mean[c];
     unrolled<0, guides>([&](auto j) BOXSUM_INLINE { b -= a[decltype(j)::value] * rows.mean[decltype(j)::value][c]; });
     unrolled<0, guides>([&](auto j) BOXSUM_INLINE { rows.to[decltype(j)::value][c] = a[decltype(j)::value]; });
     rows.to[guides][c] = b;
 }
-#undef BOXSUM_INLINE
 
 template <int guides>
 void fit(const fit_rows& given, f64 epsilon, i64 n) {
@@ -113,45 +119,67 @@ inline f64 real_of(u32 x) {
     return static_cast<f64>(static_cast<s32>(x));
 }
 
-/// n^2 times variances and covariances are integers below 2^53: exact.
-template <bool itself>
-inline void fit_windows(s64* __restrict a, s64* __restrict b, const byte_guide_sums& sums,
-                        const byte_window_counts& counts, f64 epsilon, const byte_fit_scales& scales, i64 n) {
-    const u32 *const guide = sums.guide, *const squares = sums.squares, *const image = sums.image,
-                     *const products = sums.products;
+/// n^2 times variances and covariances are integers below 2^53: exact. Without guides the image is its own.
+template <int given>
+void fit_bytes(s64* const* to, const byte_guide_sums& all_sums, const byte_window_counts& counts, f64 epsilon,
+               const byte_fit_scales& scales, i64 n) {
+    constexpr bool itself = given == 0;
+    constexpr int guides = itself ? 1 : given;
+    const byte_guide_sums sums = all_sums;
     const f64 *const cols = counts.cols, *const inverse_cols = counts.inverse_cols;
     const f64 rows = counts.rows, inverse_rows = counts.inverse_rows, scale_a = scales.a, scale_b = scales.b;
-    for (i64 i = 0; i < n; ++i) {
-        const f64 count = rows * cols[i], g = real_of(guide[i]);
-        const f64 own = count * real_of(squares[i]) - g * g;
-        f64 x = g, shared = own;
-        if constexpr (!itself) {
-            x = real_of(image[i]);
-            shared = count * real_of(products[i]) - g * x;
-        }
-        const f64 slope = shared / (own + count * count * epsilon);
-        a[i] = whole_of(slope * scale_a);
-        b[i] = whole_of((x - slope * g) * (inverse_rows * inverse_cols[i]) * scale_b);
+    s64* results[guides + 1];
+    unrolled<0, guides + 1>([&](auto k) BOXSUM_INLINE { results[decltype(k)::value] = to[decltype(k)::value]; });
+    BOXSUM_INDEPENDENT
+    for (i64 c = 0; c < n; ++c) {
+        const f64 count = rows * cols[c], x = itself ? real_of(sums.guide[0][c]) : real_of(sums.image[c]);
+        f64 m[guides][guides], a[guides], g[guides];
+        unrolled<0, guides>([&](auto at) BOXSUM_INLINE {
+            constexpr int i = decltype(at)::value;
+            g[i] = real_of(sums.guide[i][c]);
+            unrolled<0, i + 1>([&](auto other) BOXSUM_INLINE {
+                constexpr int j = decltype(other)::value;
+                m[i][j] = count * real_of(sums.products[i * (i + 1) / 2 + j][c]) - g[i] * g[j];
+            });
+            a[i] = itself ? m[i][i] : count * real_of(sums.with_image[i][c]) - g[i] * x;
+            m[i][i] += count * count * epsilon;
+        });
+        if constexpr (guides == 1)
+            a[0] = a[0] / m[0][0];
+        else
+            solve<guides>(m, a);
+        f64 b = x;
+        unrolled<0, guides>([&](auto at) BOXSUM_INLINE {
+            constexpr int i = decltype(at)::value;
+            b -= a[i] * g[i];
+            results[i][c] = whole_of(a[i] * scale_a);
+        });
+        results[guides][c] = whole_of(b * (inverse_rows * inverse_cols[c]) * scale_b);
     }
 }
 
-void fit_bytes(s64* a, s64* b, const byte_guide_sums& sums, const byte_window_counts& counts, f64 epsilon,
-               const byte_fit_scales& scales, i64 n) {
-    sums.image == nullptr ? fit_windows<true>(a, b, sums, counts, epsilon, scales, n)
-                          : fit_windows<false>(a, b, sums, counts, epsilon, scales, n);
-}
-
-void apply_bytes(u8* __restrict to, const u64* __restrict a, const u64* __restrict b, const u8* __restrict guide,
+template <int guides>
+void apply_bytes(u8* __restrict to, const u64* const* all_fits, const u8* const* all_guides,
                  const byte_window_counts& counts, const byte_fit_scales& scales, f64 raised, i64 n) {
+    const u64* fits[guides + 1];
+    const u8* guide[guides];
+    unrolled<0, guides + 1>([&](auto k) BOXSUM_INLINE { fits[decltype(k)::value] = all_fits[decltype(k)::value]; });
+    unrolled<0, guides>([&](auto k) BOXSUM_INLINE { guide[decltype(k)::value] = all_guides[decltype(k)::value]; });
     const f64* const inverse_cols = counts.inverse_cols;
     const f64 inverse_rows = counts.inverse_rows, unit_a = 1 / scales.a, unit_b = 1 / scales.b;
-    for (i64 i = 0; i < n; ++i) {
-        const f64 slope = real_of(a[i]) * unit_a, other = real_of(b[i]) * unit_b;
-        const f64 value = (slope * static_cast<f64>(guide[i]) + other) * (inverse_rows * inverse_cols[i]) + raised;
+    BOXSUM_INDEPENDENT
+    for (i64 c = 0; c < n; ++c) {
+        f64 sum = 0;
+        unrolled<0, guides>([&](auto at) BOXSUM_INLINE {
+            constexpr int i = decltype(at)::value;
+            sum += real_of(fits[i][c]) * unit_a * static_cast<f64>(guide[i][c]);
+        });
+        const f64 value = (sum + real_of(fits[guides][c]) * unit_b) * (inverse_rows * inverse_cols[c]) + raised;
         const f64 above = value > 0 ? value : 0;
-        to[i] = static_cast<u8>(static_cast<s32>(above < 255 ? above : 255));
+        to[c] = static_cast<u8>(static_cast<s32>(above < 255 ? above : 255));
     }
 }
+#undef BOXSUM_INLINE
 
 }  // namespace
 
@@ -160,7 +188,12 @@ constinit const guided_kernels guided = {
     fit_itself,
     {guide_kernels<u8>{add_product<u8>}, guide_kernels<u16>{add_product<u16>}, guide_kernels<f32>{add_product<f32>},
      guide_kernels<f64>{add_product<f64>}},
-    {add_products, slide_products, add_fits, slide_fits, fit_bytes, apply_bytes},
+    {add_products,
+     slide_products,
+     add_fits,
+     slide_fits,
+     {fit_bytes<0>, fit_bytes<1>, fit_bytes<2>, fit_bytes<3>, fit_bytes<4>},
+     {apply_bytes<1>, apply_bytes<2>, apply_bytes<3>, apply_bytes<4>}},
 };
 
 }  // namespace boxsum::filters::BOXSUM_ROWS

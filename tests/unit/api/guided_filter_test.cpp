@@ -102,10 +102,11 @@ TEST(guided_filter, is_guided_by_grey) {
 /// the image several times, few rows a thread. Where epsilon is tiny, fits are too large for them.
 TEST(guided_filter, of_bytes_is_its_definition) {
     for (const border_mode border : borders) {
-        for (const std::int64_t guides : {0, 1}) {
+        for (const std::int64_t guides : {0, 1, 2, 3, 4}) {
             check<std::uint8_t, std::uint8_t, std::uint8_t>(
                 {290, 5, 1, 1, guides, 1, {3, 2}, border, 30, rounding_mode::floor, 3});
-            check<std::uint8_t, std::uint8_t, std::uint8_t>({3, 1100, 2, 2, guides, 2, {2, 5}, border, 650});
+            if (guides < 2)
+                check<std::uint8_t, std::uint8_t, std::uint8_t>({3, 1100, 2, 2, guides, 2, {2, 5}, border, 650});
             check<std::uint8_t, std::uint8_t, std::uint8_t>({4, 6, 3, 1, guides, 1, {9, 31}, border, 4000});
         }
         check<std::uint8_t, std::uint8_t, std::uint8_t>({12, 15, 1, 1, 1, 1, 5, border, 1e-20});
