@@ -132,10 +132,10 @@ def integral_histogram(
     Args:
         image: (..., rows, cols) of bool, int8, uint8, int16, uint16, int32, float16 or float32.
         bins: How many ranges of equal width (1 to 1024), or a `Binning`.
-        range: (low, high): pixel v falls in bin floor((v - low) / (high - low) * bins). Pixels below low are not
-            counted, nor is high itself (which ``numpy.histogram`` puts in its last bin). By default (0, 256) for uint8
-            images, (0, 65536) for uint16, (0, 2) for bool; other images need it. Not with a `Binning`, which has its
-            own.
+        range: (low, high): pixel v falls in bin floor((v - low) * (bins / (high - low))), in doubles. Pixels below low
+            are not counted, nor is high itself (which ``numpy.histogram`` puts in its last bin). By default (0, 256) for
+            uint8 images, (0, 65536) for uint16, (0, 2) for bool; other images need it. Not with a `Binning`, which has
+            its own.
         weights: (rows, cols), or of the image's shape; float32: sums of weights instead of counts.
         layout: ``"inclusive"`` or ``"padded"`` (see `sat`).
         dtype: uint32; uint16 for images of at most 65535 pixels, in half the memory; float32 with weights.

@@ -28,6 +28,11 @@ GIVEN = {
         "heights": np.where(np.arange(600).reshape(20, 30) % 7 == 0, -9999, np.arange(600).reshape(20, 30)).astype(np.int16),
         "regions": np.array([[0, 0, 20, 30], [3, 4, 5, 6]]),
     },
+    "boxsum.histogram_pipeline": {
+        "boxsum": boxsum,
+        "frames": np.arange(1800, dtype=np.uint16).reshape(3, 20, 30),
+        "regions": np.array([[0, 0, 20, 30], [3, 4, 5, 6]]),
+    },
     "boxsum.compat.skimage": {},
 }
 """What a block of code in the page takes for granted, by words that it has."""

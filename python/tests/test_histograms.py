@@ -248,7 +248,7 @@ def test_tasks_of_workers_make_the_same_histograms(data):
     if weights is None:
         low, high = limits
         for b in range(bins):
-            falls = np.floor((image.astype(np.float64) - low) / (high - low) * bins) == b
+            falls = np.floor((image.astype(np.float64) - low) * (bins / (high - low))) == b
             if dtype == "float32":  # whose bins are found in its own arithmetic: compared above
                 break
             np.testing.assert_array_equal(made.values[..., b, :, :], reference.table(falls, layout, np.uint32))

@@ -29,7 +29,7 @@ def video(count=6, dtype="uint8", shape=(12, 17)):
 
 def bins_of(frame, bins, low, high):
     values = frame.astype(np.float64)
-    return np.where((values >= low) & (values < high), np.floor((values - low) * bins / (high - low)), -1).astype(int)
+    return np.where((values >= low) & (values < high), np.floor((values - low) * (bins / (high - low))), -1).astype(int)
 
 
 def sums_of(binned, weights, bins, box):
