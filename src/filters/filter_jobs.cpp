@@ -266,16 +266,6 @@ window_job windows_of(const part& given, const filter_options& options) {
     return job;
 }
 
-void refuse_sampling(const filter_options& options, std::string_view filter) {
-    const filter_options plain;
-    for (const auto& [argument, given] : {std::pair{"nan", options.nan != plain.nan},
-                                          {"nodata", options.nodata.has_value()},
-                                          {"min_count", options.min_count != plain.min_count},
-                                          {"min_weight", options.min_weight != plain.min_weight},
-                                          {"fill", options.fill.has_value()}})
-        if (given) throw unsupported(std::string(argument) + ": every pixel counts in " + std::string(filter));
-}
-
 void refuse_samples(const const_any_view& mask, const const_any_view& weights, std::string_view filter) {
     for (const auto& [argument, view] : {std::pair{"mask", mask}, {"weights", weights}})
         if (view.data != nullptr || view.shape.rows != 0)

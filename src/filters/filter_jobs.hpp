@@ -29,8 +29,7 @@ part part_of(const variable_inputs& inputs);
 /// Not of strides, which the checks of views look at.
 window_job windows_of(const part& given, const filter_options& options);
 
-/// Throw unsupported for what says which pixels count, where all do: in `filter`.
-void refuse_sampling(const filter_options& options, std::string_view filter);
+/// Throws unsupported for what says which pixels count, where all do: in `filter`.
 void refuse_samples(const const_any_view& mask, const const_any_view& weights, std::string_view filter);
 
 /// Results of a filter with one; those that are not wanted have no value.
