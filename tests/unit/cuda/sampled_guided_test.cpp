@@ -128,8 +128,9 @@ class device_sampled_guided_filter : public test::gpu_stream_test {
             for (std::int64_t c = 0; c < s.cols; ++c) {
                 const auto i = static_cast<std::size_t>(r * s.cols + c);
                 const auto found = static_cast<double>(result.view()(r, c, k, plane));
-                if (counts)
+                if (counts) {
                     ASSERT_EQ(static_cast<double>(count.view()(r, c, k, plane)), static_cast<double>(wanted.counts[i]));
+                }
                 if (!wanted.values[i]) {
                     const double fill =
                         how.fill.value_or(std::is_integral_v<Out> ? 0 : std::numeric_limits<double>::quiet_NaN());
