@@ -941,8 +941,6 @@ __attribute__((noinline)) bool decide_until_doubt(i64& i, target_blocks<u8>& to,
     const byte_threshold rule = given_rule;  // which what is written does not change
     const threshold_factors<method> full(all_real(1 / static_cast<f32>(counts.rows * counts.full)), rule);
     const words yes = all(0x01010101u * rule.yes);
-    constexpr bool has_ties = method == threshold_method::niblack || method == threshold_method::wolf;
-    bool flat = false;  // the block before was settled by ties, so that this one is asked for them first
     const bool stopped = for_each_block<rows>(
         i, counts, n, [&](i64 at, auto sizes) __attribute__((always_inline)) {
             const four s = s_scan.next(at);
@@ -952,19 +950,6 @@ __attribute__((noinline)) bool decide_until_doubt(i64& i, target_blocks<u8>& to,
             bool uniform = decltype(sizes)::value;
             if (rows == kind::any) uniform = numbers_of.next(count, at, n - at, sizes);
             const words x = pixels.at(at);
-            const auto write = [&](words result) __attribute__((always_inline)) {
-                if (numbers_of.sampled()) result = numbers_of.filled_pixels(result, at, n - at);
-                store(to.at(at), result);
-            };
-            if constexpr (has_ties)
-                if (__builtin_expect(flat, false)) {
-                    if (rows != kind::any) numbers_of.next(count, at, n - at, sizes);
-                    flat = is_all_ties<method>(x, s, p, count, rule);
-                    if (flat) {
-                        write(words{});
-                        return false;
-                    }
-                }
             // Whether pixels are in doubt; then `result` is not theirs.
             words result;
             const auto judge = [&](auto&& factors_of) __attribute__((always_inline)) {
@@ -973,12 +958,15 @@ __attribute__((noinline)) bool decide_until_doubt(i64& i, target_blocks<u8>& to,
                 } else {
                     verdicts v = decide<method>(x, s, p, factors_of, rule);
                     bool in_doubt = v.in_doubt();
-                    if constexpr (has_ties)
+                    if constexpr (method == threshold_method::niblack || method == threshold_method::wolf)
                         if (__builtin_expect(in_doubt, false)) {
                             if (rows != kind::any) numbers_of.next(count, at, n - at, sizes);
+                            if (is_all_ties<method>(x, s, p, count, rule)) {
+                                result = words{};
+                                return false;
+                            }
                             settle_ties<method>(v, x, s, p, count, rule);
                             in_doubt = v.in_doubt();
-                            flat = !in_doubt;
                         }
                     result = where_negative(v.yes, yes);
                     return in_doubt;
@@ -992,7 +980,8 @@ __attribute__((noinline)) bool decide_until_doubt(i64& i, target_blocks<u8>& to,
                 if (rows != kind::any) numbers_of.next(count, at, n - at, sizes);
                 left.keep(x, s, p, count);
             }
-            write(result);
+            if (numbers_of.sampled()) result = numbers_of.filled_pixels(result, at, n - at);
+            store(to.at(at), result);
             return doubtful;
         });
     sums.continue_as(s_scan);
