@@ -60,7 +60,7 @@ struct non_local_rule {
 ///   are not compared. That goes for w(p, p), too, which is 1 elsewhere.
 /// - The pixel itself need not count: its patch is compared by what counts of it, which fills gaps smaller than a
 ///   patch. The result is `fill` where the sum of v(q) w(p, q) is 0: nothing that counts is near, or alike enough for a
-///   number.
+///   number. Weights below 2^-1021 may be taken for 0.
 /// - outputs.count is the sum of v(q) over the pixels q that p was compared with, for every channel; 32u (without
 ///   weights), 32f or 64f.
 /// - All of it is in double, by additions only, which takes many times as long: n and D of 8u and 16u are exact without

@@ -194,8 +194,12 @@ axis_roles roles_of(const strided& array, int channel_axis, const role_rules& ru
     if (channel_axis >= 0) {
         const auto channel = static_cast<std::size_t>(channel_axis);
         const std::int64_t channels = array.extent[channel];
-        roles.interleaved =
-            channels <= 4 && (rules.interleave || channels == 1 || array.stride[channel] == bytes_of(array.type));
+        // Channels of a single pixel lie side by side in planes, too: then the order of the axes says which.
+        const bool planes = array.extent[static_cast<std::size_t>(roles.order[count - 1])] == 1 &&
+                            array.extent[static_cast<std::size_t>(roles.order[count - 2])] == 1 &&
+                            channel_axis < roles.order[count - 1];
+        roles.interleaved = channels <= 4 && (rules.interleave || channels == 1 ||
+                                              (array.stride[channel] == bytes_of(array.type) && !planes));
         if (roles.interleaved) {
             roles.order[count] = channel_axis;
         } else {  // planes of their own

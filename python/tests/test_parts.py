@@ -83,6 +83,13 @@ def test_parts_are_those_of_the_whole_table(case, layout, data):
     assert out is None or table is out
 
 
+def test_planes_of_one_pixel_are_planes():
+    image = np.array([5, 6, 7], np.uint8).reshape(3, 1, 1)
+    out = np.full((3, 2, 2), 77, np.uint64)
+    assert boxsum.sat(image, layout="padded", channel_axis=0, out=out) is out
+    np.testing.assert_array_equal(out, [[[0, 0], [0, n]] for n in (5, 6, 7)])
+
+
 @settings(max_examples=60, deadline=None)
 @given(case=parts(), layout=st.sampled_from(reference.LAYOUTS))
 def test_squares_of_parts(case, layout):

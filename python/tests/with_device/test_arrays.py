@@ -331,7 +331,7 @@ def test_non_local_means(library):
     image = reference.random_image((2, 21, 24), np.float32, 13)
     image[:, 3, 4] = np.nan
     mask = np.random.default_rng(5).integers(0, 2, image.shape, np.uint8)
-    how = {"patch": 3, "nan": "omit", "min_count": 2, "fill": -1}
+    how = {"patch": 3, "strength": 0.1, "nan": "omit", "min_count": 2, "fill": -1}
     expected = boxsum.non_local_means(image, 5, mask=mask, **how)
     actual = boxsum.non_local_means(library.up(image), 5, mask=library.up(mask), **how)
     np.testing.assert_allclose(library.down(actual), expected, rtol=2**-23, atol=0)
