@@ -42,8 +42,8 @@ struct guided_rule {
 /// `options`; where the border continues the image, a and b continue beyond it as the image does.
 /// border_mode::constant is unsupported.
 ///
-/// Sampling (filters.hpp). Which pixels of the image count, and how much, is said by channel as of
-/// filter_inputs; with nan_mode::omit they do not, either, where a channel of the guide is NaN. Then:
+/// Sampling (filters.hpp). Which pixels of the image count, and how much, is said by channel as of filter_inputs; with
+/// nan_mode::omit they do not, either, where a channel of the guide is NaN. Then:
 ///
 /// - cov_k and mean_k are weighted, over the pixels of window k that count. A window has a fit where so much counts as
 ///   `min_count` or `min_weight` asks for, and at least something; a and b are averaged over the windows around a pixel
@@ -58,16 +58,17 @@ struct guided_rule {
 ///
 /// Accuracy: all is computed in double. Covariances are made of variances, cov(x, y) = (var(x + y) - var(x) - var(y)) /
 /// 2, which are exact for 8u and merged from parts for others (filters.hpp), so that their errors are some 2^-50 of
-/// the variances in the window and do not grow with the values. On the CPU the fits of 8u images by themselves or by an
-/// 8u guide are rounded where the result is 8u, too: it is rounded from a number within 2^-23, and what is exactly
-/// a half or an integer is taken as such. What is made of differences of squared means, as
-/// OpenCV's ximgproc does in single precision, loses small variances: with a colour guide in 0..1 and an epsilon of
-/// 1e-6 most of its pixels are wrong. A NaN, an infinity or a huge value acts on the pixels that share a window with
-/// it, and on no other; a result of integers has 0 where it would be NaN.
+/// the variances in the window and do not grow with the values. On the CPU fits of 8u images by themselves or by an 8u
+/// guide are rounded where the result is 8u, too: results are then rounded from numbers within 2^-23 of the exact ones,
+/// and exact halves and integers as what they are. What is made of differences of squared means, as OpenCV's ximgproc
+/// does in single precision, loses small variances: with a colour guide in 0..1 and an epsilon of 1e-6 most of its
+/// pixels are wrong. A NaN, an infinity or a huge value acts on the pixels that share a window with it, and on no
+/// other; a result of integers has 0 where it would be NaN.
+///
 /// Memory: 40 bytes a pixel without a guide (with sampling 70), and with a guide of 1 to 4 channels up to 96, 168, 256
-/// and 360 (with sampling 130, 210, 300 and 410), for 128
-/// rows or 8 times the window's, whichever is more (with `wrap` all rows), and those that windows reach beyond them;
-/// what local_statistics() and box_filter() take for these rows; and copies of views whose pixels have gaps.
+/// and 360 (with sampling 130, 210, 300 and 410), for 128 rows or 8 times the window's, whichever is more (with `wrap`
+/// all rows), and those that windows reach beyond them; what local_statistics() and box_filter() take for these rows;
+/// and copies of views whose pixels have gaps.
 ///
 /// Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when an
 /// argument is wrong. Results have the same bits for any number of threads. Thread-safe for distinct results.

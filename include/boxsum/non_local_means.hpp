@@ -49,9 +49,9 @@ struct non_local_rule {
 /// the image's; with `shrink` they are not searched, and D is the mean over the pixels of a patch that both places
 /// have.
 ///
-/// Sampling (filters.hpp). A pixel does not count where its mask is 0 or its weight is none, or where a
-/// channel of it is `nodata` or, with nan_mode::omit, NaN. With v the weight of what counts (1 where none are given)
-/// and 0 elsewhere, for places o of a patch and c channels:
+/// Sampling (filters.hpp). A pixel does not count where its mask is 0 or its weight not above 0, or where a channel of
+/// it is `nodata` or, with nan_mode::omit, NaN. With v the weight of what counts (1 where none are given) and 0
+/// elsewhere, for places o of a patch and c channels:
 ///
 ///     n(p, q) = sum of v(p+o) v(q+o),  D(p, q) = sum of v(p+o) v(q+o) |x(p+o) - x(q+o)|^2 / (c n(p, q))
 ///     result(p) = sum of v(q) w(p, q) x(q) / sum of v(q) w(p, q)

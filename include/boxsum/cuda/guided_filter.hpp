@@ -34,10 +34,10 @@
 ///   the smallest magnitude there that is not 0. Neighbourhoods for which more would have to be said, as where a value
 ///   is NaN, infinite or huge, or a guide's above some 10^3 sqrt(epsilon), take additions only, which are slower. So
 ///   such a value acts as on the CPU.
-/// - Mask, weights, NaN, nodata and counts as on the CPU. Where pixels may not count, moments are sums of weighted
-/// pixels
-///   that keep what they are rounded by, and take additions only; counts without weights are exact. What does not count
-///   acts on nothing, whatever it holds. Guides of several channels are measured again for every channel of the image.
+/// - Mask, weights, NaN, nodata and counts as on the CPU. Where pixels may not count, moments are sums of pixels by
+///   weights, which keep what they are rounded by and take additions only; counts without weights are exact. What does
+///   not count acts on nothing, whatever it holds. Moments of a guide of several channels are then made again for every
+///   channel of the image, since each may count elsewhere.
 /// - Device memory (a plan's: its workspace): 8 bytes per pixel and channel of a plane, 16 in double; for windows of
 ///   more than 64 rows some 3 more, up to 14 where an image is small. With a guide of 2 to 4 channels as many, and the
 ///   image (where it has several channels) and the guide once more; for each of the guide's channels 4 bytes more, 8 in
