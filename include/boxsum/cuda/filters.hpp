@@ -25,12 +25,12 @@
 ///   of `stream` (of the workspace, where there is one), plans on the one that was current when they were made.
 /// - Strides: any. What is not plain (pixels side by side, rows and planes in the order of addresses) goes through a
 ///   copy in the workspace, of which filter_plan::packed_bytes() tells; of host images through one in host memory.
-/// - Host images travel in strips: while one is computed, the next is uploaded and the one before downloaded. That
-///   overlaps only for page-locked memory (pinned_buffer), and only for windows that reach no further than a strip is
-///   high; larger ones, windows that repeat the image, and Wolf's threshold take each plane as one strip.
-///   Three strips lie on the device, so that an image may exceed it.
-///   The strips have streams of their own: `stream` is not used then, and work that was enqueued on it is not waited
-///   for.
+/// - Host images travel in strips of some 16 MiB, at least as high as windows reach: while one is computed, the next is
+///   uploaded and the one before downloaded, which overlaps only for page-locked memory (pinned_buffer). Three strips
+///   lie on the device, so that an image may exceed it. A plane is one strip for windows that reach over all rows or
+///   repeat the image, and for Wolf's threshold; with `wrap` a whole plane of the image lies on the device, beside
+///   three strips of results. The strips have streams of their own: `stream` is not used then, and work that was
+///   enqueued on it is not waited for.
 /// - Images of 8u, 16u, 16s, 32f and 64f; 32u, 32s and 16f are unsupported.
 /// - Integer images without weights: the same results, bit for bit, as on the CPU, of parts of images too.
 /// - Floating images and weights, without a table: sums in double, exact or by additions only, within the bounds of
@@ -51,8 +51,8 @@
 ///   through memory take up to 256 MiB, or 96 bytes for each pixel of a row and of the reach where that is more; tables
 ///   4 or 8 bytes per pixel and channel each (of a strip, for host images), also of squares but for means and Bradley's
 ///   threshold, and for 16s images a copy; where pixels may not count beside radii, a copy more (8 bytes with weights)
-///   and 5 bytes (15 of floating images), with weights another 16. For host images also image, radii, mask, weights and
-///   results. Planes follow each other in the same memory.
+///   and 5 bytes (15 of floating images), with weights another 16. For host images also three strips of image, radii,
+///   mask, weights and results. Planes follow each other in the same memory.
 /// - `threads` has no effect.
 /// Throws as the CPU's filters do, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, out_of_memory, unsupported without a device.
