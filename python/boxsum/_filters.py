@@ -226,7 +226,8 @@ def variable_box_filter(
 
     Args:
         image: As in `box_filter`. Of floating images, means carry an error that grows with the image's sum
-            (``docs/concepts.md``).
+            (``docs/concepts.md``). On a GPU, where all pixels count, a NaN or an infinity spoils every window that
+            reaches below or to the right of it.
         radius: (rows, cols), or with the image's batch before; of any integer dtype, 0 to 2^31 - 1.
         border, cval, mask, weights, nan, nodata, min_count, fill, dtype, channel_axis, out, threads: As in `box_filter`.
 
@@ -944,8 +945,8 @@ def non_local_means(
     compares patches of one row and column less, and OpenCV takes weights from a table.
 
     Args:
-        image: (..., rows, cols), with ``channel_axis`` one axis more, of at most 4 channels, which have one weight and
-            lie side by side in memory; of bool, uint8, uint16, float32 or float64.
+        image: (..., rows, cols), with ``channel_axis`` one axis more, of at most 4 channels, which have one weight; of
+            bool, uint8, uint16, float32 or float64.
         size: Rows and cols of the search window, or one number for both.
         patch: The same of what is compared, at most 129.
         strength: Patches that differ by it, root mean square, have 1/e of the weight of equal ones; above 0, in the image's
