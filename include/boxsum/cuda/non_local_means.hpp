@@ -24,8 +24,8 @@
 ///   than on Hopper) have a kernel of their own, several times as fast as the one for everything else.
 /// - `threads` has no effect.
 /// - Device memory: one plane, in 8 bytes a sample if it is floating, each side as much larger as windows and patches
-///   reach beyond the image. Where pixels may not count 8 bytes a sample of any type and 4 a pixel, with `shrink`, too,
-///   so much larger.
+///   reach beyond the image. Where pixels may not count it has 8 bytes a sample, whatever the type, and 4 a pixel
+///   beside them, and is as much larger with `shrink`, too.
 /// Throws as non_local_means() does, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, out_of_memory, unsupported without a device.
 namespace boxsum BOXSUM_EXPORT {
