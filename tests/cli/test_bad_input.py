@@ -172,6 +172,8 @@ class BadRequests(CliTest):
                 ("--depth requires --focus", "blur", self.image, self.out, "--depth", self.image),
                 ("--focus", "blur", self.image, self.out, "--depth", self.image, "--focus", "0"),
                 ("--border", "blur", self.image, self.out, "--depth", self.image, "--focus", "9", "--border", "reflect"),
+                ("mean nothing with --depth", "blur", self.image, self.out, "--depth", self.image, "--focus", "9", "--nodata", "0"),
+                ("mean nothing with --depth", "blur", self.image, self.out, "--depth", self.image, "--focus", "9", "--min-count", "2"),
                 ("--kernel is required", "convolve", self.image, self.out),
                 ("--kernel: row 2 has 1 numbers, but the first has 2", "convolve", self.image, self.out, "--kernel", "1 2;3"),
                 ("--kernel: '1.5.2' is no number", "convolve", self.image, self.out, "--kernel", "1 1.5.2"),

@@ -47,6 +47,32 @@ class tool_on_a_device : public testing::Test {
                                      testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
+TEST_F(tool_on_a_device, guided) {
+    std::vector<std::uint8_t> image, mask;
+    for (std::int64_t i = 0; i < rows * cols; ++i) {
+        image.push_back(static_cast<std::uint8_t>(i * 7919 % 251));
+        mask.push_back(i % 5 == 0 ? 0 : 255);
+    }
+    write("in.pgm", image);
+    write("mask.pgm", mask);
+    for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--mask", path("mask.pgm")}}) {
+        const auto smooth = [&](const std::string& device, const std::string& out) {
+            std::vector<std::string> line{"guided",    path("in.pgm"), path(out),  "-r",   "2",
+                                          "--epsilon", "400",          "--device", device, "-q"};
+            line.insert(line.end(), more.begin(), more.end());
+            return parse_command_line(line)();
+        };
+        const std::uint64_t before = emulation::bytes_from_host();
+        ASSERT_EQ(smooth("cuda", "device.pgm"), exit_code::done);
+        EXPECT_GE(emulation::bytes_from_host(), before + static_cast<std::uint64_t>(rows * cols));
+        ASSERT_EQ(smooth("cpu", "host.pgm"), exit_code::done);
+        const std::vector<std::uint8_t> found = read("device.pgm"), expected = read("host.pgm");
+        for (std::size_t i = 0; i < found.size(); ++i)  // what is near a half may go either way
+            ASSERT_LE(std::abs(int{found[i]} - int{expected[i]}), 1) << i;
+        EXPECT_NE(found, image);
+    }
+}
+
 TEST_F(tool_on_a_device, blur_by_depth) {
     std::vector<std::uint8_t> image, depth;
     for (std::int64_t i = 0; i < rows * cols; ++i) {

@@ -44,6 +44,9 @@ class mean_filter {
         samples_ = read_sampling(options.common.filter, options.common.source);
         if (samples_.given() && !options.depth.empty())
             throw usage_error("--mask and --weights: mean nothing with --depth");
+        const filter_options& given = options.common.filter;
+        if (!options.depth.empty() && (given.nodata || given.ignore_nan || given.min_count != 1 || given.fill))
+            throw usage_error("--nodata, --ignore-nan, --min-count and --fill: mean nothing with --depth");
         if (!options.depth.empty() && how_.border != border_mode::shrink)
             throw usage_error("--border: blur by --depth cuts windows off at the border");
     }

@@ -2,6 +2,7 @@
 
 #include "option_types.hpp"
 
+#include <boxsum/cuda/guided_filter.hpp>
 #include <boxsum/guided_filter.hpp>
 
 #include <CLI/CLI.hpp>
@@ -60,16 +61,17 @@ exit_code run_guided(const guided_options& options) {
         if (!options.guide.empty())
             guide = separate_alpha(read_filter_input(options.guide, {.region = options.common.source.region}));
         const writable_image out = allocate_like(s, type(s));
+        const guided_inputs inputs{.image = parts.colours.view,
+                                   .guide = guide.colours.view,
+                                   .mask = samples.mask.view,
+                                   .weights = samples.weights.view};
         run_filter(
             options.common.filter, "--radius: the window ",
-            [&] {
-                guided_filter({.image = parts.colours.view,
-                               .guide = guide.colours.view,
-                               .mask = samples.mask.view,
-                               .weights = samples.weights.view},
-                              {.result = out.view}, {options.epsilon}, options_for(parts.colours, how));
-            },
-            [](cuda::stream_ref) { throw unsupported("image: is filtered by a guide on the CPU (--device cpu)"); });
+            [&] { guided_filter(inputs, {.result = out.view}, {options.epsilon}, options_for(parts.colours, how)); },
+            [&](cuda::stream_ref stream) {
+                cuda::guided_filter(inputs, {.result = out.view}, stream, {options.epsilon},
+                                    options_for(parts.colours, how));
+            });
         image result = out;
         result.maxval = parts.colours.maxval;
         return result;
