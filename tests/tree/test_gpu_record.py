@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -80,13 +81,21 @@ class Sanitizers(unittest.TestCase):
                 if run.label.split("-")[1].startswith(program + ".")}
 
     def test_a_tool_may_be_asked_for_less(self):
-        everything, less = "*", gpu_record.LESS["initcheck", "gpu_strides_test"]
+        everything, (_, less) = "*", gpu_record.LESS["initcheck", "gpu_strides_test"]
         self.assertEqual(self.filters_of("gpu_strides_test"),
                          {"memcheck": everything, "racecheck": everything, "initcheck": less, "synccheck": everything})
 
     def test_only_what_is_sanitized_is_asked_for_less(self):
-        for tool, program in gpu_record.LESS:
-            self.assertIn(tool, self.filters_of(program))
+        for (tool, program), (_, less) in gpu_record.LESS.items():
+            self.assertEqual(self.filters_of(program)[tool], less)
+
+    def test_a_single_test_is_not_shared_by_processes(self):
+        with unittest.mock.patch.object(gpu_record, "build", lambda *_, **__: (pathlib.Path("/build"), 0.0)), \
+                unittest.mock.patch.object(gpu_record.shutil, "which", lambda _: sys.executable):
+            (runs,), _, _ = gpu_record.part_sanitize()
+        for run in runs:
+            if not re.search(r"[*:]", run.environment["GTEST_FILTER"]):
+                self.assertEqual(run.environment["GTEST_TOTAL_SHARDS"], "1", run.label)
 
 
 if __name__ == "__main__":
