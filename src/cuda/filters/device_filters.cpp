@@ -253,19 +253,12 @@ struct filter_plan::state {
         return all;
     }
 
-    /// What is given to a run and not to its plan is an error, never ignored.
     template <typename Inputs>
     void run(const filter_memory& memory, const Inputs& inputs, workspace& workspace, stream_ref stream) const {
         if (inputs.at != given.at || inputs.whole != given.whole)
             throw invalid_argument("at: row is " + std::to_string(inputs.at.row) + " of " +
                                    std::to_string(inputs.whole.rows) + ", but the plan was made for " +
                                    std::to_string(given.at.row) + " of " + std::to_string(given.whole.rows));
-        const auto unplanned = [](const planned_view& planned, const const_any_view& view, const char* name) {
-            if (planned.name == nullptr && view.data != nullptr)
-                throw invalid_argument(std::string(name) + ": given, but the plan was made without");
-        };
-        unplanned(mask, inputs.mask, "mask");
-        unplanned(weights, inputs.weights, "weights");
         if constexpr (std::is_same_v<Inputs, filter_inputs>) {
             if (inputs.results != given.results)
                 throw invalid_argument("results: rows " + std::to_string(inputs.results.first) + " to " +
@@ -276,12 +269,11 @@ struct filter_plan::state {
         call_memory arguments(filter.device());
         arguments.add(image, memory.image);
         if (radius.name != nullptr) arguments.add(radius, memory.radius);
-        if (mask.name != nullptr) arguments.add(mask, memory.mask);
-        if (weights.name != nullptr) arguments.add(weights, memory.weights);
+        arguments.add_optional("mask", mask, memory.mask);
+        arguments.add_optional("weights", weights, memory.weights);
         for (std::size_t i = 0; i < results.size(); ++i) {
             static constexpr const char* names[] = {"mean", "variance", "deviation", "sum", "count"};
-            unplanned(results[i], memory.results[i], names[i]);
-            if (results[i].name != nullptr) arguments.add(results[i], memory.results[i]);
+            arguments.add_optional(names[i], results[i], memory.results[i]);
         }
         if (arguments.meet()) check_apart(memory);
         filter.enqueue(memory, workspace, stream);

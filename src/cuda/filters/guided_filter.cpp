@@ -313,18 +313,12 @@ void guided_filter_plan::run_async(const guided_inputs& inputs, const filter_out
                                    stream_ref stream) const {
     const state& s = *state_;
     call_memory arguments(s.filter.device());
-    const auto add = [&](const planned_view& planned, const const_any_view& view, const char* name) {
-        if (planned.name != nullptr)
-            arguments.add(planned, view);
-        else if (view.data != nullptr)
-            throw invalid_argument(std::string(name) + ": given, but the plan was made without");
-    };
-    add(s.image, inputs.image, "image");
-    add(s.result, outputs.result, "result");
-    add(s.guide, inputs.guide, "guide");
-    add(s.mask, inputs.mask, "mask");
-    add(s.weights, inputs.weights, "weights");
-    add(s.count, outputs.count, "count");
+    arguments.add(s.image, inputs.image);
+    arguments.add(s.result, outputs.result);
+    arguments.add_optional("guide", s.guide, inputs.guide);
+    arguments.add_optional("mask", s.mask, inputs.mask);
+    arguments.add_optional("weights", s.weights, inputs.weights);
+    arguments.add_optional("count", s.count, outputs.count);
     if (arguments.meet()) filters::check_memory(inputs, outputs);
     const workspace_end space(workspace, s.filter.bytes(), s.filter.bytes(), s.filter.device(), stream, 0);
     const device_scope scope(s.filter.device());

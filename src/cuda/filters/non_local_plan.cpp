@@ -119,17 +119,11 @@ void non_local_means_plan::run_async(const non_local_inputs& inputs, const filte
                                      workspace& workspace, stream_ref stream) const {
     const state& s = *state_;
     call_memory arguments(s.device);
-    const auto add = [&](const planned_view& planned, const const_any_view& view, const char* name) {
-        if (planned.name != nullptr)
-            arguments.add(planned, view);
-        else if (view.data != nullptr)
-            throw invalid_argument(std::string(name) + ": given, but the plan was made without");
-    };
-    add(s.image, inputs.image, "image");
-    add(s.mask, inputs.mask, "mask");
-    add(s.weights, inputs.weights, "weights");
-    add(s.result, outputs.result, "result");
-    add(s.count, outputs.count, "count");
+    arguments.add(s.image, inputs.image);
+    arguments.add_optional("mask", s.mask, inputs.mask);
+    arguments.add_optional("weights", s.weights, inputs.weights);
+    arguments.add(s.result, outputs.result);
+    arguments.add_optional("count", s.count, outputs.count);
     if (arguments.meet()) filters::check_memory(inputs, outputs);
     const std::size_t bytes = workspace_bytes();
     const workspace_end held(workspace, bytes, bytes, s.device, stream);

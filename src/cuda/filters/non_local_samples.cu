@@ -143,7 +143,7 @@ __global__ __launch_bounds__(means_threads, 2) void sampled_means_kernel(const _
 #pragma unroll
                 for (int i = 0; i < run; ++i) lines[(summed + i) * line + place_of(c)] = sums[i];
             }
-            __syncthreads();
+            __syncthreads();  // the lines of this distance are there
             if (!has_pixels) continue;
             patch_sums sums[run] = {};
             add_windows(sums, patch_cols, [&](int j) { return own_line[place_of(j)]; });

@@ -81,6 +81,13 @@ void call_memory::add(const planned_view& planned, const const_any_view& view) {
     check_range(range, size_of(planned.shape.type), device_);
 }
 
+void call_memory::add_optional(const char* argument, const planned_view& planned, const const_any_view& view) {
+    if (planned.name != nullptr)
+        add(planned, view);
+    else if (view.data != nullptr)
+        throw invalid_argument(std::string(argument) + ": given, but the plan was made without");
+}
+
 bool call_memory::meet() const noexcept {
     return any_meet(std::span(ranges_).first(count_));
 }

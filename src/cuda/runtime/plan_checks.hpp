@@ -58,6 +58,9 @@ class call_memory {
     /// Checks it: the planned shape, and as check_range().
     void add(const planned_view& planned, const const_any_view& view);
 
+    /// Where the plan has it. What is given to a run and not to its plan is an error, never ignored.
+    void add_optional(const char* argument, const planned_view& planned, const const_any_view& view);
+
     /// As any_meet().
     bool meet() const noexcept;
 
