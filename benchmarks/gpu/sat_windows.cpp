@@ -66,6 +66,8 @@ constexpr window_case cases[] = {
     {"guided 32f", filter::guided, dtype::f32, dtype::f32, sampled::guide},
     {"guided by colours 8u", filter::guided, dtype::u8, dtype::u8, sampled::colours},
     {"guided by colours 32f", filter::guided, dtype::f32, dtype::f32, sampled::colours},
+    {"guided by itself 8u, mask, count", filter::guided, dtype::u8, dtype::u8, sampled::mask},
+    {"guided by itself 32f, mask, count", filter::guided, dtype::f32, dtype::f32, sampled::mask},
     {"smooth radii 8u", filter::variable, dtype::u8, dtype::u8, sampled::smooth_radii},
     {"random radii 8u", filter::variable, dtype::u8, dtype::u8, sampled::random_radii},
     {"random radii 8u, mask, count", filter::variable, dtype::u8, dtype::u8, sampled::masked_radii},
@@ -84,11 +86,12 @@ struct window_job {
 
     bool guided() const { return c.what == filter::guided; }
     bool variable() const { return c.what == filter::variable; }  ///< radii are at most `radius`
-    bool counted() const { return c.samples != sampled::no && !guided() && !variable(); }
+    bool has_guide() const { return c.samples == sampled::guide || c.samples == sampled::colours; }
+    bool counted() const { return c.samples != sampled::no && !has_guide() && !variable(); }
     bool masks_radii() const { return c.samples == sampled::masked_radii; }
     view_shape image_shape() const { return packed(c.image, n, n); }
     view_shape samples_shape() const {
-        if (guided()) return packed(c.image, n, n, c.samples == sampled::colours ? 3 : 1);
+        if (has_guide()) return packed(c.image, n, n, c.samples == sampled::colours ? 3 : 1);
         if (variable()) return packed(dtype::s32, n, n);
         return packed(c.samples == sampled::weights ? dtype::f32 : dtype::u8, n, n);
     }
@@ -99,9 +102,10 @@ struct window_job {
     bool has_second() const { return c.what == filter::statistics || has_count(); }
     bool has_samples() const { return c.samples != sampled::no && c.samples != sampled::nan_pixels; }
 
-    /// Of a guided filter those of two passes over floats: image and two coefficients, and these, image and result.
+    /// Of a guided filter those of two passes over floats: image and two coefficients, and these, image and result; a
+    /// mask twice, and a count.
     std::size_t bytes() const {
-        if (guided()) return 28 * static_cast<std::size_t>(n * n);
+        if (guided()) return (has_count() ? 34 : 28) * static_cast<std::size_t>(n * n);
         return cuda::span_bytes(image_shape()) + cuda::span_bytes(result_shape()) +
                (has_samples() ? cuda::span_bytes(samples_shape()) : 0) +
                (has_second() ? cuda::span_bytes(second_shape()) : 0) +
@@ -110,6 +114,11 @@ struct window_job {
 
     /// Images of floats hold integers up to 255.
     static constexpr guided_rule rule{.epsilon = 650.25};
+
+    guided_inputs guided_inputs_of(const filter_inputs& in) const {
+        if (has_guide()) return {.image = in.image, .guide = in.mask};
+        return {.image = in.image, .mask = in.mask};
+    }
 
     filter_options options() const {
         filter_options o;
@@ -204,9 +213,13 @@ std::string verdict_on_windows(const window_job& job, const window_set& set, cud
             case filter::guided: {  // whose rows are not numbered in a whole
                 const view_shape rows = of_rows(job.result_shape(), bottom - top);
                 std::vector<std::byte> all(static_cast<std::size_t>(rows.rows * rows.row_stride));
-                guided_filter({.image = in.image, .guide = in.mask}, {any_view{all.data(), rows}}, job.rule,
-                              job.options());
+                std::vector<float> counts(job.has_count() ? static_cast<std::size_t>(rows.rows * n) : 0);
+                filter_outputs to{any_view{all.data(), rows}};
+                if (job.has_count()) to.count = {counts.data(), packed(dtype::f32, rows.rows, n)};
+                guided_filter(job.guided_inputs_of(in), to, job.rule, job.options());
                 std::memcpy(expected.data(), all.data() + (first - top) * rows.row_stride, expected.size());
+                if (job.has_count())
+                    std::memcpy(expected_second.data(), counts.data() + (first - top) * n, expected_second.size());
                 break;
             }
             case filter::mean:
@@ -287,8 +300,7 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
             fill_gaussian(sets.back().image, random, stream);
         else
             test::fill_exact({sets.back().image.data(), job.image_shape()}, 255, i + 1, stream);
-        if (job.guided() && job.has_samples())
-            test::fill_exact({sets.back().samples.data(), job.samples_shape()}, 255, i + 1001, stream);
+        if (job.has_guide()) test::fill_exact({sets.back().samples.data(), job.samples_shape()}, 255, i + 1001, stream);
         if (job.variable()) fill_radii(job, sets.back().samples, random, stream);
         cuda::device_buffer& first_mask = job.masks_radii() ? sets[0].mask : sets[0].samples;
         if (!job.has_count()) continue;
@@ -382,10 +394,7 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
             break;
         }
         case filter::guided: {
-            const auto guided = [inputs](int i) {
-                const filter_inputs in = inputs(i);
-                return guided_inputs{.image = in.image, .guide = in.mask};
-            };
+            const auto guided = [inputs, &job](int i) { return job.guided_inputs_of(inputs(i)); };
             const cuda::guided_filter_plan plan(guided(0), outputs(0), job.rule, job.options());
             workspace_bytes = plan.workspace_bytes();
             launch = [plan, guided, outputs](int i, cuda::workspace& w, cuda::stream_ref s) {
