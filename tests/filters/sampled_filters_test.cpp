@@ -96,13 +96,16 @@ struct images {
 template <typename T>
 class definition {
   public:
-    definition(const images<T>& of, const sample_case& c) : of_(of), case_(c) {
+    definition(const images<T>& of, const sample_case& c) : case_(c), channels_(of.channels) {
         const auto& v = of.image.view();
         const window& w = c.options.window;
         for (std::int64_t r = 0; r < v.rows(); ++r)
             rows_.push_back(oracle::along(v.rows(), r, w.above, w.below, c.options.border, oracle::fault::none));
         for (std::int64_t col = 0; col < v.cols(); ++col)
             cols_.push_back(oracle::along(v.cols(), col, w.left, w.right, c.options.border, oracle::fault::none));
+        oracle::each(v, [&](std::int64_t r, std::int64_t col, std::int64_t k, std::int64_t p) {
+            pixels_.push_back({of.weight(c, r, col, k, p), static_cast<long double>(v(r, col, k, p))});
+        });
     }
 
     expectation at(std::int64_t r, std::int64_t c, std::int64_t k, std::int64_t p) const {
@@ -130,22 +133,33 @@ class definition {
         for (const std::int64_t t : across.times) inside_cols += t;
         full_rows += inside_rows;
         full_cols += inside_cols;
-        for (std::size_t i = 0; i < down.times.size(); ++i)
-            for (std::size_t j = 0; j < across.times.size(); ++j) {
-                const auto row = static_cast<std::int64_t>(i), col = static_cast<std::int64_t>(j);
-                const long double w =
-                    static_cast<long double>(down.times[i] * across.times[j]) * of_.weight(case_, row, col, k, p);
-                if (w > 0) f(w, static_cast<long double>(of_.image.view()(row, col, k, p)));
+        for (std::int64_t row = down.first; row < down.end; ++row) {
+            const pixel* x = &pixels_[place(row, across.first, k, p)];
+            for (std::int64_t col = across.first; col < across.end; ++col, x += channels_) {
+                const std::int64_t times =
+                    down.times[static_cast<std::size_t>(row)] * across.times[static_cast<std::size_t>(col)];
+                if (times > 0 && x->weight > 0) f(static_cast<long double>(times) * x->weight, x->value);
             }
+        }
         const std::int64_t beyond = full_rows * full_cols - inside_rows * inside_cols;
         const T value = static_cast<T>(case_.options.border_value);
         if (case_.options.border == border_mode::constant && beyond > 0 && images<T>::valued(value, case_.options))
             f(static_cast<long double>(beyond), static_cast<long double>(value));
     }
 
-    const images<T>& of_;
+    std::size_t place(std::int64_t r, std::int64_t c, std::int64_t k, std::int64_t p) const {
+        const auto rows = static_cast<std::int64_t>(rows_.size()), cols = static_cast<std::int64_t>(cols_.size());
+        return static_cast<std::size_t>(((p * rows + r) * cols + c) * channels_ + k);
+    }
+
+    struct pixel {
+        long double weight, value;
+    };
+
     sample_case case_;
+    std::int64_t channels_;
     std::vector<oracle::multiplicities> rows_, cols_;
+    std::vector<pixel> pixels_;
 };
 
 /// Every kind of sampling, with every border.
@@ -268,6 +282,7 @@ TYPED_TEST(real_samples, statistics_of_every_width) {
             c.options.border = width % 3 == 0 ? border_mode::mirror : border_mode::shrink;
             const images<T> of(rows, cols, 1, c.one_channel, static_cast<unsigned>(width));
             const definition<T> expected(of, c);
+            SCOPED_TRACE(c.text());
             picture<double> mean(2, rows, cols, 1, 3), variance(2, rows, cols, 1, 2), count(2, rows, cols, 1, 1);
             picture<double> sum(2, rows, cols, 1, 2), alone(2, rows, cols, 1);
             picture<float> narrow_mean(2, rows, cols, 1, 3), deviation(2, rows, cols, 1, 1),
@@ -282,7 +297,7 @@ TYPED_TEST(real_samples, statistics_of_every_width) {
                              c.options);
             oracle::each(mean.view(), [&](std::int64_t r, std::int64_t col, std::int64_t k, std::int64_t p) {
                 const expectation e = expected.at(r, col, k, p);
-                SCOPED_TRACE(c.text() + std::to_string(r) + " " + std::to_string(col));
+                SCOPED_TRACE(std::to_string(r) + " " + std::to_string(col));
                 const double m = mean.view()(r, col, k, p), v = variance.view()(r, col, k, p);
                 const double fill = c.options.fill.value_or(nan);
                 const long double u = 0x1p-53L * 80;

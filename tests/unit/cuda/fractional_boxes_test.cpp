@@ -20,7 +20,7 @@ using test::answered, test::contents, test::entry_shape, test::entry_shapes, tes
     test::stored_table, test::table_types;
 
 /// Edges at random, on pixels and at every edge, and boxes that no table answers.
-std::vector<fractional_box> some_boxes(const const_any_table_view& t, std::uint64_t seed) {
+std::vector<fractional_box> fractional_boxes_of(const const_any_table_view& t, std::uint64_t seed) {
     const auto rows = static_cast<double>(t.form.answered_extent(t.entries.shape.rows)),
                cols = static_cast<double>(t.form.answered_extent(t.entries.shape.cols));
     constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
@@ -137,7 +137,7 @@ TEST_F(device_fractional_boxes, are_those_of_the_host_bit_for_bit) {
                 entry_shape packed = s;
                 packed.row_gap = packed.plane_gap = packed.first = 0;
                 const stored_table squares(table_types[seed % 6], packed, layout, what, seed + 77, stream());
-                const std::vector<fractional_box> boxes = some_boxes(table.host(), seed);
+                const std::vector<fractional_box> boxes = fractional_boxes_of(table.host(), seed);
                 expect_all<double>(table, squares, boxes, s.channels - 1, s.planes - 1);
                 if (!HasFatalFailure() && s.planes > 1) expect_all<float>(table, squares, boxes, 0, 0);
                 if (HasFatalFailure())
@@ -160,7 +160,7 @@ TEST_F(device_fractional_boxes, have_offsets_added_back_as_on_the_host) {
             const stored_table table(type, s, form, what, ++seed, stream());
             const stored_table squares(type, s, form, what, seed + 77, stream());
             for (const std::int64_t plane : {0, 1})
-                expect_all<double>(table, squares, some_boxes(table.host(), seed), plane * 2, plane);
+                expect_all<double>(table, squares, fractional_boxes_of(table.host(), seed), plane * 2, plane);
             if (HasFatalFailure()) FAIL() << name_of(type);
         }
 }
