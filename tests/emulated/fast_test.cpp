@@ -1,16 +1,18 @@
-// The record `fast` with every value of its parameters on an emulated device, of compute capability 9.0 and older.
+// The record `fast` on either of its paths on an emulated device, of compute capability 9.0 and older;
+// fast_tiles_test.cpp has the path by size.
 
 #include "api/registry.hpp"
 #include "cuda/production/records.hpp"
 #include "support/emulation/settings.hpp"
-#include "support/parameter_choices.hpp"
 #include "verify/conformance.hpp"
 #include "verify/device_runner.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace boxsum {
@@ -18,24 +20,23 @@ namespace {
 
 using emulation::block_order;
 
-/// Runs the cases that are small enough, with every parameter value; how many.
-int run_cases(const std::vector<conformance_case>& cases, emulation::settings device, std::int64_t most_elements) {
+/// Runs the cases that are small enough on a path that can do them; how many.
+int run_cases(const std::vector<conformance_case>& cases, emulation::settings device, std::int64_t most_elements,
+              std::string_view path) {
     const record_runner run = cuda::device_runner(cuda::workspace_reuse::shared);
+    execution how;
+    how.parameters = parse_parameters(sat_fast_record, path);
     int checked = 0;
     for (const conformance_case& c : cases) {
         if (c.rows * c.cols * c.channels * c.planes > most_elements) continue;
-        for (const parameter_values& values : test::parameter_choices(sat_fast_record)) {
-            if (!check_support(sat_fast_record, problem_of(c), values)) continue;
-            constexpr block_order orders[] = {block_order::forward, block_order::backward, block_order::shuffled};
-            device.order = orders[++device.seed % 3];
-            const emulation::scoped_settings scope(device);
-            execution how;
-            how.parameters = values;
-            const auto wrong = check_record(sat_fast_record, c, how, run);
-            EXPECT_FALSE(wrong) << *wrong << " (" << format_parameters(sat_fast_record, values) << ") on "
-                                << device.multiprocessors << " multiprocessors, seed " << device.seed;
-            if (wrong) return -1;
-        }
+        if (!check_support(sat_fast_record, problem_of(c), how.parameters)) continue;
+        constexpr block_order orders[] = {block_order::forward, block_order::backward, block_order::shuffled};
+        device.order = orders[++device.seed % 3];
+        const emulation::scoped_settings scope(device);
+        const auto wrong = check_record(sat_fast_record, c, how, run);
+        EXPECT_FALSE(wrong) << *wrong << " (" << path << ") on " << device.multiprocessors << " multiprocessors, seed "
+                            << device.seed;
+        if (wrong) return -1;
         ++checked;
     }
     return checked;
@@ -60,14 +61,20 @@ TEST(emulated_fast, is_built) {
 TEST(emulated_fast, one_wave_of_every_tile_height_agrees_with_the_definition) {
     for (const int multiprocessors : {2, 8, 200})  // 16, 8, 4 rows a warp
         for (const types& t : all_types)
-            EXPECT_GT(run_cases(quick_cases(t), {.multiprocessors = multiprocessors}, 9000), 0);
+            EXPECT_GT(run_cases(quick_cases(t), {.multiprocessors = multiprocessors}, 9000, "path=wave"), 0);
+}
+
+TEST(emulated_fast, a_pipeline_with_more_blocks_than_tiles_agrees_with_the_definition) {
+    for (const types& t : all_types)
+        EXPECT_GT(run_cases(quick_cases(t), {.multiprocessors = 200}, 9000, "path=tiles"), 0);
 }
 
 TEST(emulated_fast, the_pipeline_agrees_with_the_definition) {
     for (const int capability : {8, 9})
         for (const types& t : all_types)
             EXPECT_GT(run_cases(quick_cases(t),
-                                {.resident_blocks = 2, .multiprocessors = 1, .compute_capability = capability}, 12000),
+                                {.resident_blocks = 2, .multiprocessors = 1, .compute_capability = capability}, 12000,
+                                "path=tiles"),
                       0);
 }
 
@@ -84,8 +91,9 @@ TEST(emulated_fast, the_pipeline_crosses_groups_of_tiles_and_reuses_its_ring) {
             cases.push_back(c);
         }
     }
-    EXPECT_EQ(run_cases(cases, {.resident_blocks = 4, .preemption = 4, .multiprocessors = 1}, 1000000),
-              static_cast<int>(cases.size()));
+    const emulation::settings device{.resident_blocks = 4, .preemption = 4, .multiprocessors = 1};
+    EXPECT_EQ(run_cases(cases, device, 1000000, "path=tiles"), static_cast<int>(cases.size()));
+    EXPECT_GT(run_cases(cases, device, 1000000, "path=wave"), 0);
 }
 
 }  // namespace

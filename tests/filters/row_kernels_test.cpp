@@ -523,6 +523,7 @@ TEST(byte_windows, are_as_of_wider_pixels) {
                     }
                     oracle::picture<u8> verdict(2, c.rows, c.cols, c.channels);
                     for (const double epsilon : {1e-6, 2.0, 1e-320}) {
+                        if (oracle::sanitized && epsilon != 2.0) continue;
                         local_contrast({words.view()}, {wide_mean.view()}, {.epsilon = epsilon}, options);
                         for (const kernel_set& set : runnable()) {
                             mean.fill([](auto...) { return 99; });
