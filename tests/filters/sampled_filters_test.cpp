@@ -286,12 +286,16 @@ TYPED_TEST(real_samples, statistics_of_every_width) {
             picture<double> mean(2, rows, cols, 1, 3), variance(2, rows, cols, 1, 2), count(2, rows, cols, 1, 1);
             picture<double> sum(2, rows, cols, 1, 2), alone(2, rows, cols, 1);
             picture<float> narrow_mean(2, rows, cols, 1, 3), deviation(2, rows, cols, 1, 1),
-                number(2, rows, cols, 1, 2);
+                number(2, rows, cols, 1, 2), narrow_alone(2, rows, cols, 1, 1);
+            picture<std::uint32_t> whole_number(2, rows, cols, 1, 3);
             local_statistics(
                 of.inputs(c),
                 {.mean = mean.view(), .variance = variance.view(), .sum = sum.view(), .count = count.view()},
                 c.options);
             local_statistics(of.inputs(c), {.mean = alone.view()}, c.options);
+            local_statistics(of.inputs(c),
+                             {.mean = narrow_alone.view(), .count = c.weighted ? any_view{} : whole_number.view()},
+                             c.options);
             local_statistics(of.inputs(c),
                              {.mean = narrow_mean.view(), .deviation = deviation.view(), .count = number.view()},
                              c.options);
@@ -305,6 +309,11 @@ TYPED_TEST(real_samples, statistics_of_every_width) {
                 ASSERT_TRUE(close(e.given ? e.mean : fill, m, e.given ? u * e.magnitude / e.count : 0)) << m;
                 ASSERT_TRUE(close(e.given ? e.sum : fill, sum.view()(r, col, k, p), u * e.magnitude));
                 ASSERT_TRUE(close(m, alone.view()(r, col, k, p), 0));
+                ASSERT_TRUE(close(e.given ? e.mean : fill, narrow_alone.view()(r, col, k, p),
+                                  e.given ? u * e.magnitude / e.count + 0x1p-24L * std::abs(e.mean) : 0));
+                if (!c.weighted) {
+                    ASSERT_EQ(e.count, whole_number.view()(r, col, k, p));
+                }
                 ASSERT_TRUE(
                     close(e.given ? e.variance : fill, v,
                           u * (e.variance + std::sqrt(e.variance) * std::abs(e.mean) + 0x1p-50L * e.mean * e.mean)))
@@ -317,7 +326,7 @@ TYPED_TEST(real_samples, statistics_of_every_width) {
             ASSERT_FALSE(testing::Test::HasFailure());
             ASSERT_TRUE(mean.guards_intact() && variance.guards_intact() && sum.guards_intact() &&
                         count.guards_intact() && narrow_mean.guards_intact() && deviation.guards_intact() &&
-                        number.guards_intact());
+                        number.guards_intact() && narrow_alone.guards_intact() && whole_number.guards_intact());
         }
 }
 

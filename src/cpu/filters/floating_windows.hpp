@@ -252,7 +252,7 @@ class group_moments {
             w.phase = 0;
         }
         extend_line(line, job_.cols, step_, constant_);
-        extend_line(line + plane_, job_.cols, step_, 0);
+        extend_line(line + plane_, job_.cols, step_, 0.0);
         if (job_.cols.reduced()) merge_columns_beyond(line);
     }
 

@@ -69,10 +69,8 @@ inline one_sample sample_of(const merges&, const reals& x) {
     return {x};
 }
 
-template <typename T>
-void down(f64* line, const T* const* first, const T* const* last, const group_windows& windows, const f64* beyond,
-          i64 n) {
-    pixel_rows<T> rows(first, last);
+template <typename Rows>
+void sums_down(f64* line, Rows& rows, const group_windows& windows, const f64* beyond, i64 n) {
     with_width(windows, [&](auto width) {
         down_as<decltype(width)::value>(rows, windows, additions{}, n, [&](i64 c, reals(&v)[8]) BOXSUM_INLINE {
             if (beyond != nullptr)
@@ -80,6 +78,13 @@ void down(f64* line, const T* const* first, const T* const* last, const group_wi
             put_line(line + 8 * c, v);
         });
     });
+}
+
+template <typename T>
+void down(f64* line, const T* const* first, const T* const* last, const group_windows& windows, const f64* beyond,
+          i64 n) {
+    pixel_rows<T> rows(first, last);
+    sums_down(line, rows, windows, beyond, n);
 }
 
 /// Of every column as if it had one sample.
@@ -245,7 +250,5 @@ bool along_moments(Out* const* means, Out* const* spreads, const f64* line, grou
     }
     return any;
 }
-
-#undef BOXSUM_INLINE
 
 }  // namespace group_lanes

@@ -15,10 +15,16 @@
 namespace boxsum::filters {
 
 /// Zeros, a multiple of a vector's length.
-inline work_buffer<f64> zeros(std::int64_t count) {
-    work_buffer<f64> values(count);
-    std::fill_n(values.data(), count, 0.0);
+template <typename T = f64>
+work_buffer<T> zeros(std::int64_t count) {
+    work_buffer<T> values(count);
+    std::fill_n(values.data(), count, T{0});
     return values;
+}
+
+/// Room for rows that are read, or written, by whole vectors of up to 16 elements.
+constexpr std::int64_t whole_vectors(std::int64_t n) noexcept {
+    return (n + 15) / 16 * 16;
 }
 
 /// What windows along an axis keep between one eight and the next: in each row of it `values` times `elements` numbers.
@@ -45,9 +51,8 @@ class group_memory {
 template <typename Pixel>
 class row_positions {
   public:
-    row_positions(const row_job& job, row_source<Pixel>& rows) : job_(job), rows_(rows), outside_(job.n()) {
-        std::fill_n(outside_.data(), job.n(), Pixel{0});
-    }
+    row_positions(const row_job& job, row_source<Pixel>& rows)
+        : job_(job), rows_(rows), outside_(zeros<Pixel>(whole_vectors(job.n()))) {}
 
     /// Zeros where there is none or this part of the image does not have it; no window that has a result takes the
     /// latter.
@@ -67,7 +72,8 @@ class row_positions {
 };
 
 /// Continues a line, whose first column x points to, beyond both ends; `outside` is beyond a constant border.
-inline void extend_line(f64* x, const window_axis& axis, std::int64_t step, f64 outside) {
+template <typename T>
+void extend_line(T* x, const window_axis& axis, std::int64_t step, T outside) {
     if (axis.continues()) {
         for_each_run(axis, [&](std::int64_t to, std::int64_t from, std::int64_t count, std::int64_t forwards) {
             if (forwards > 0) {
@@ -83,11 +89,20 @@ inline void extend_line(f64* x, const window_axis& axis, std::int64_t step, f64 
     }
 }
 
+/// Rows as they are and which of their pixels count, 1 or 0, in whole vectors.
+template <typename Pixel>
+struct counted_positions {
+    const row_positions<Pixel>& pixels;
+    const row_positions<u8>& counts;
+};
+
 template <typename Pixel>
 class group_sums {
   public:
-    /// `rows`: sixteen rows that were asked for live. `constant`: of what lies beyond a constant border.
-    group_sums(const row_job& job, row_source<Pixel>& rows, f64 constant)
+    /// `rows`: sixteen rows that were asked for live. `constant`: of what lies beyond a constant border. `counted`,
+    /// unless it is null, has the rows that are clean in `rows`, which then are only asked for where a band begins.
+    group_sums(const row_job& job, row_source<Pixel>& rows, f64 constant,
+               const counted_positions<Pixel>* counted = nullptr)
         : job_(job),
           rows_(rows),
           constant_(constant),
@@ -96,7 +111,8 @@ class group_sums {
           down_(job.rows.width(), n_),
           along_(job.cols.width(), step_),
           line_(zeros(((job.cols.extent + 15) / 16 * 16 + job.cols.width()) * step_)),
-          positions_(job, rows) {
+          positions_(job, rows),
+          counted_(counted) {
         if (job.rows.reduced()) sum_what_lies_beyond();
         if (job.cols.reduced()) beyond_cols_ = zeros(step_);
     }
@@ -111,6 +127,13 @@ class group_sums {
                                            job_.cols.extent, job_.shape.channels);
         }
         return sums_.data() + row % 8 * n_;
+    }
+
+    /// along(line, windows, beyond): of rows 8 group .. 8 group + 7 of the whole image.
+    template <typename Along>
+    void windows(std::int64_t group, Along&& along) {
+        move_to(group);
+        along(line_.data(), along_.windows, beyond_cols_.data());
     }
 
     /// Means of 32 bits, to rows 8 group .. 8 group + 7 of the whole image; those that are null are left out.
@@ -129,12 +152,22 @@ class group_sums {
         if (group != group_ + 1 || group_ < 0) start(group);
         group_ = group;
         const Pixel *first[8], *last[8];
+        const u8 *first_counts[8], *last_counts[8];
         group_windows& w = down_.windows;
-        for (std::int64_t i = 0; i < 8; ++i) {
-            first[i] = pixels(8 * group + i);
-            last[i] = pixels(8 * group + i + w.width - 1);
+        f64* const line = line_.data() + job_.cols.before * step_;
+        const auto find = [&](const auto& positions, auto** at_first, auto** at_last) {
+            for (std::int64_t i = 0; i < 8; ++i) {
+                at_first[i] = positions.pixels(8 * group + i);
+                at_last[i] = positions.pixels(8 * group + i + w.width - 1);
+            }
+        };
+        find(counted_ != nullptr ? counted_->pixels : positions_, first, last);
+        if (counted_ != nullptr) {
+            find(counted_->counts, first_counts, last_counts);
+            samples_.counted_down(line, first, last, first_counts, last_counts, w, beyond_rows_.data(), n_);
+        } else {
+            samples_.down(line, first, last, w, beyond_rows_.data(), n_);
         }
-        samples_.down(line_.data() + job_.cols.before * step_, first, last, w, beyond_rows_.data(), n_);
         if (++w.phase >= w.whole) {
             job_.kernels->block.close_block(w.slots, w.whole, w.stride, n_);
             w.phase = 0;
@@ -221,6 +254,7 @@ class group_sums {
     group_memory down_, along_;
     work_buffer<f64> line_, sums_, beyond_rows_, beyond_cols_;
     row_positions<Pixel> positions_;
+    const counted_positions<Pixel>* counted_;
     const sample_kernels<Pixel>& samples_ = std::get<sample_kernels<Pixel>>(job_.kernels->sample);
 };
 

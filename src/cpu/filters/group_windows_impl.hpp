@@ -374,9 +374,10 @@ inline void end_lines([[maybe_unused]] bool streaming) {
 #endif
 }
 
-/// What becomes of eight sums of each element, times a factor. `sums` has whole squares.
-template <typename Out>
-void put_rows(Out* const* rows, i64 at, const f64* sums, const f64* factors, i64 factor_step, i64 n, bool streaming) {
+/// What becomes of eight sums, or numbers, of each element, times a factor. `sums` has whole squares.
+template <typename Out, typename In>
+void put_rows(Out* const* rows, i64 at, const In* sums, const f64* factors, i64 factor_step, i64 n, bool streaming) {
+    typedef In values __attribute__((vector_size(lanes * sizeof(In))));
     typedef Out results __attribute__((vector_size(lanes * sizeof(Out))));
     typedef Out line __attribute__((vector_size(squares<Out> * lanes * sizeof(Out))));
     constexpr int length = squares<Out> * lanes;
@@ -385,8 +386,9 @@ void put_rows(Out* const* rows, i64 at, const f64* sums, const f64* factors, i64
         unrolled<parts>([&](auto part) BOXSUM_INLINE {
             constexpr int row = decltype(part)::value * lanes;
             const auto result = [&](i64 e) BOXSUM_INLINE {
-                reals v = load<reals>(sums + 8 * e + row);
-                if (factors != nullptr) v *= load<reals>(factors + factor_step * e + row);
+                values v = load<values>(sums + 8 * e + row);
+                if constexpr (sizeof(In) == 8)
+                    if (factors != nullptr) v *= load<reals>(factors + factor_step * e + row);
                 return __builtin_convertvector(v, results);
             };
             line t[lanes];

@@ -120,6 +120,10 @@ struct sample_kernels {
     /// The same of moments, whose squared deviations are those of one row.
     void (*down_moments)(f64* line, const T* const* first, const T* const* last, const group_windows& windows,
                          const f64* beyond, const moments_down& how, std::int64_t n);
+    void (*clean)(T* to, const T* x, const u8* counts, std::int64_t n);  ///< 0 where counts, 1 or 0, are
+    /// As `down` of rows that are clean. Counts are read by whole vectors.
+    void (*counted_down)(f64* line, const T* const* first, const T* const* last, const u8* const* first_counts,
+                         const u8* const* last_counts, const group_windows& windows, const f64* beyond, std::int64_t n);
 };
 
 /// A row of pixels and their weights. What has weight 0 is nothing, whatever the pixel.
@@ -188,6 +192,13 @@ struct block_kernels {
                               const f64* beyond, const moments_along& how, std::int64_t cols, std::int64_t channels);
     bool (*along_moments_64f)(f64* const* means, f64* const* spreads, const f64* line, group_windows windows,
                               const f64* beyond, const moments_along& how, std::int64_t cols, std::int64_t channels);
+    /// Numbers down the columns, as sample_kernels::down, of rows of 1 or 0, read by whole vectors: `sums` of the first
+    /// window's rows but its last become those of the next eight's.
+    void (*numbers_down)(s32* line, s32* sums, const u8* const* first, const u8* const* last, std::int64_t n);
+    /// As along_means, each sum over its number, where that is at least `results.least`, which is above 0. Numbers of
+    /// the line are below 2^31, and it has one column more.
+    void (*counted_means)(const weighted_results& results, const f64* line, group_windows windows, const f64* beyond,
+                          const s32* number_line, const s32* numbers_beyond, std::int64_t cols, std::int64_t channels);
 };
 
 /// The numbers in the threshold formulas of filters.hpp.

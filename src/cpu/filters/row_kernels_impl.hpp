@@ -159,6 +159,10 @@ struct unsigned_of {
     using type = A;
 };
 template <>
+struct unsigned_of<f32> {
+    using type = u32;
+};
+template <>
 struct unsigned_of<f64> {
     using type = u64;
 };
@@ -507,6 +511,10 @@ void contrast(f32* __restrict out, const T* __restrict x, const f64* __restrict 
         out[i] = static_cast<f32>((static_cast<f64>(x[i]) - m[i]) / (s[i] < epsilon ? epsilon : s[i]));
 }
 
+// ---- pixels that may not count ----
+
+#include "cpu/filters/counted_kernels_impl.hpp"
+
 }  // namespace
 
 constinit const row_kernels rows = {
@@ -514,12 +522,12 @@ constinit const row_kernels rows = {
     {window<u32>(), window<u64>()},
     {moment<u32, u32>(), moment<u32, u64>(), moment<u64, u64>()},
     {sample_kernels<f32>{load<f32>, add_samples<f32>, group_lanes::down<f32>, merge_samples<f32>,
-                         group_lanes::down_moments<f32>},
+                         group_lanes::down_moments<f32>, clean<f32>, group_lanes::counted_down<f32>},
      sample_kernels<f64>{load<f64>, add_samples<f64>, group_lanes::down<f64>, merge_samples<f64>,
-                         group_lanes::down_moments<f64>}},
+                         group_lanes::down_moments<f64>, clean<f64>, group_lanes::counted_down<f64>}},
     {add_rows, merge_rows, divide_64f, square_root, convert_32f, number<f32>, number<f64>, group_lanes::close_block,
-     group_lanes::along<f32>, group_lanes::along<f64>, group_lanes::along_moments<f32>,
-     group_lanes::along_moments<f64>},
+     group_lanes::along<f32>, group_lanes::along<f64>, group_lanes::along_moments<f32>, group_lanes::along_moments<f64>,
+     group_lanes::numbers_down, group_lanes::counted_means},
     {pixel_kernels<u8>{thresholds<u8>, extremes<u8>, exceeds<u8>, contrast<u8>},
      pixel_kernels<u16>{thresholds<u16>, extremes<u16>, exceeds<u16>, contrast<u16>},
      pixel_kernels<s16>{thresholds<s16>, extremes<s16>, exceeds<s16>, contrast<s16>},

@@ -164,6 +164,33 @@ class result_rows {
     std::array<T*, 8> rows_{};
 };
 
+/// Whether means, in numbers that kernels write, are of sums that need no weights.
+template <typename Pixel>
+bool counted_means_alone(const row_job& job, const window_outputs& outputs) {
+    return std::is_floating_point_v<Pixel> && !job.weighted && job.largest_window < std::int64_t{1} << 31 &&
+           outputs.variance.data == nullptr && outputs.deviation.data == nullptr && outputs.sum.data == nullptr;
+}
+
+/// move_to(group) sets the rows of `results`.
+template <typename Pixel, typename Move>
+void counted_means(const row_job& job, const band& b, const weighted_results& results, Move&& move_to) {
+    sampled_rows<Pixel> rows(job, b.plane);
+    const bool counted = job.rows.border == border_mode::constant && rows.counted(static_cast<Pixel>(job.border_value));
+    group_numbers numbers(job, rows.counts, counted);
+    image_rows<Pixel> image(job, b.plane);
+    const row_positions<Pixel> pixels(job, image);
+    const counted_positions<Pixel> positions{pixels, numbers.positions()};
+    group_sums<Pixel> sums(job, rows.values, counted ? job.border_value : 0, &positions);
+    for (std::int64_t group = b.first / 8; 8 * group < b.end; ++group) {
+        move_to(group);
+        numbers.move_to(group);
+        sums.windows(group, [&](const f64* line, const group_windows& windows, const f64* beyond) {
+            job.kernels->block.counted_means(results, line, windows, beyond, numbers.line(), numbers.beyond(),
+                                             job.cols.extent, job.shape.channels);
+        });
+    }
+}
+
 template <typename Pixel>
 void written_band(const row_job& job, const window_outputs& outputs, const band& b) {
     const any_view& spread = outputs.variance.data != nullptr ? outputs.variance : outputs.deviation;
@@ -181,7 +208,7 @@ void written_band(const row_job& job, const window_outputs& outputs, const band&
                              .least = job.weighted ? std::max(job.min_weight, std::numeric_limits<f64>::denorm_min())
                                                    : static_cast<f64>(std::max<std::int64_t>(job.min_count, 1)),
                              .fill = job.fill.value_or(std::numeric_limits<f64>::quiet_NaN())};
-    weighted_windows_of<Pixel>(job, b, spread.data != nullptr, [&](auto& windows, std::int64_t group) {
+    const auto move_to = [&](std::int64_t group) {
         results.weight = weight.of(job, b, group);
         results.sum = sum.of(job, b, group);
         results.mean = mean.of(job, b, group);
@@ -190,6 +217,11 @@ void written_band(const row_job& job, const window_outputs& outputs, const band&
         results.mean_32f = mean_32f.of(job, b, group);
         results.spread_32f = spread_32f.of(job, b, group);
         results.count = count.of(job, b, group);
+    };
+    if constexpr (std::is_floating_point_v<Pixel>)
+        if (counted_means_alone<Pixel>(job, outputs)) return counted_means<Pixel>(job, b, results, move_to);
+    weighted_windows_of<Pixel>(job, b, spread.data != nullptr, [&](auto& windows, std::int64_t group) {
+        move_to(group);
         windows.compute(group, results);
     });
 }
@@ -217,6 +249,11 @@ void write_with_counts(const row_job& job, const any_view& count, const band& b,
     }
 }
 
+/// The least number that has a result.
+u32 least_number(const row_job& job) {
+    return static_cast<u32>(std::clamp<std::int64_t>(job.min_count, 1, std::int64_t{1} << 31));
+}
+
 template <typename Pixel, typename A>
 void integer_means_band(const row_job& job, const window_outputs& outputs, const band& b) {
     using stored = typename stored_as<Pixel>::type;
@@ -225,7 +262,7 @@ void integer_means_band(const row_job& job, const window_outputs& outputs, const
         job.rows.border == border_mode::constant && rows.counted(static_cast<Pixel>(job.border_value));
     column_sums<Pixel, A, false> sums(job, rows.values);
     row_windows<A> windows(job, has_constant ? static_cast<A>(stored_constant<Pixel>(job)) : A{0});
-    const auto least = static_cast<u32>(std::clamp<std::int64_t>(job.min_count, 1, std::int64_t{1} << 31));
+    const u32 least = least_number(job);
     const A half = job.rounding == rounding_mode::half_up ? static_cast<A>(-1) : A{0};
     const auto fill = static_cast<stored>(static_cast<Pixel>(job.fill.value_or(0)));
     const auto& kernels = std::get<window_kernels<A>>(job.kernels->window);
@@ -241,8 +278,62 @@ void integer_means_band(const row_job& job, const window_outputs& outputs, const
                       });
 }
 
+/// Whether deviations of 32 bits, alone or with such means, and numbers are all that is wanted of windows of integers.
+template <typename Pixel>
+bool integer_deviations_alone(const row_job& job, const window_outputs& outputs) {
+    const auto real = [](const any_view& v) { return v.data != nullptr && v.shape.type == dtype::f32; };
+    return !job.weighted && job.largest_window < std::int64_t{1} << 31 && real(outputs.deviation) &&
+           (outputs.mean.data == nullptr || real(outputs.mean)) && outputs.variance.data == nullptr &&
+           outputs.sum.data == nullptr;
+}
+
+template <typename Pixel, typename A>
+void integer_deviations_band(const row_job& job, const window_outputs& outputs, const band& b) {
+    sampled_rows<Pixel> rows(job, b.plane);
+    const bool has_constant =
+        job.rows.border == border_mode::constant && rows.counted(static_cast<Pixel>(job.border_value));
+    const auto constant = has_constant ? static_cast<u64>(stored_constant<Pixel>(job)) : u64{0};
+    column_sums<Pixel, A, false> sums(job, rows.values);
+    column_sums<Pixel, u64, true> squares(job, rows.values);
+    row_windows<A> sum_windows(job, static_cast<A>(constant));
+    row_windows<u64> square_windows(job, constant * constant);
+    work_buffer<A> divisors(tile);
+    const work_buffer<f32> unwanted(tile);
+    const auto& kernel = std::get<moment_kernels<A, u64>>(job.kernels->moment).deviations_32f;
+    const auto moments = job.largest_window <= largest_narrow_window<Pixel> ? kernel.narrow : kernel.wide;
+    const u32 least = least_number(job);
+    const auto fill = static_cast<f32>(job.fill.value_or(std::numeric_limits<f64>::quiet_NaN()));
+    write_with_counts(
+        job, outputs.count, b, rows.counts, has_constant,
+        [&](std::int64_t row, std::int64_t first, std::int64_t n, const u32* counts) {
+            if (first == 0) {
+                const auto move = [&](auto& columns) { row == b.first ? columns.start(row) : columns.advance(row); };
+                move(sums);
+                move(squares);
+                sum_windows.start(sums.data(), row);
+                square_windows.start(squares.data(), row);
+            }
+            // Where nothing counts, numbers are whatever, but divided by 1.
+            for (std::int64_t i = 0; i < n; ++i) divisors[i] = counts[i] + (counts[i] == 0 ? 1 : 0);
+            f32* const mean =
+                outputs.mean.data == nullptr ? unwanted.data() : job.row_to<f32>(outputs.mean, row, b.plane) + first;
+            f32* const deviation = job.row_to<f32>(outputs.deviation, row, b.plane) + first;
+            moments(mean, deviation, sum_windows.next(first, n), square_windows.next(first, n), A{1}, divisors.data(),
+                    static_cast<A>(stored_as<Pixel>::offset), n);
+            for (std::int64_t i = 0; i < n; ++i) {
+                mean[i] = counts[i] >= least ? mean[i] : fill;
+                deviation[i] = counts[i] >= least ? deviation[i] : fill;
+            }
+        });
+}
+
 template <typename Pixel>
 void sampled_band(const row_job& job, const window_outputs& outputs, const band& b) {
+    if constexpr (std::is_integral_v<Pixel>)
+        if (integer_deviations_alone<Pixel>(job, outputs))
+            return job.largest_window <= largest_32_bit_window<Pixel>
+                       ? integer_deviations_band<Pixel, u32>(job, outputs, b)
+                       : integer_deviations_band<Pixel, u64>(job, outputs, b);
     if constexpr (sizeof(Pixel) == 2 && std::is_integral_v<Pixel>)
         if (integer_means_alone<Pixel>(job, outputs))
             return job.largest_window <= largest_32_bit_window<Pixel> ? integer_means_band<Pixel, u32>(job, outputs, b)

@@ -101,61 +101,72 @@ class sample_finder {
     work_buffer<Pixel> constant_;
 };
 
-/// Rows of one plane of integers and which of their samples count.
+/// Rows of one plane and which of their samples count.
 template <typename Pixel>
 class sampled_rows : public sample_finder<Pixel> {
     using stored = typename stored_as<Pixel>::type;
 
-  public:
-    struct samples {
+    struct counts_of_row {
         std::int64_t row = -2;
         std::int64_t used = 0;
-        work_buffer<u8> counts;      ///< 1 or 0
+        work_buffer<u8> counts;  ///< 1 or 0
+    };
+    struct values_of_row {
+        std::int64_t row = -2;
+        std::int64_t used = 0;
         work_buffer<stored> values;  ///< what sums take as 0 where the sample does not count
     };
 
-    sampled_rows(const row_job& job, std::int64_t plane)
-        : sample_finder<Pixel>(job, plane), values(*this), counts(*this) {
-        for (samples& s : kept_) {
-            s.counts = work_buffer<u8>(job.n());
-            s.values = work_buffer<stored>(job.n());
-        }
-    }
-
-    /// The last sixteen rows live.
-    const samples& at(std::int64_t row) {
-        samples& s = oldest_or(kept_, row, ++time_);
-        if (s.row != row) keep(s, row);
-        return s;
-    }
-
-  private:
-    template <typename T, work_buffer<T> samples::*member>
-    struct part final : row_source<T> {
-        explicit part(sampled_rows& rows) : all(rows) {}
-        const T* row(std::int64_t row) override { return (all.at(row).*member).data(); }
+    struct values_source final : row_source<stored> {
+        explicit values_source(sampled_rows& rows) : all(rows) {}
+        const stored* row(std::int64_t row) override { return all.values_at(row); }
+        sampled_rows& all;
+    };
+    struct counts_source final : row_source<u8> {
+        explicit counts_source(sampled_rows& rows) : all(rows) {}
+        const u8* row(std::int64_t row) override { return all.counts_at(row); }
         sampled_rows& all;
     };
 
   public:
-    part<stored, &samples::values> values;
-    part<u8, &samples::counts> counts;
+    sampled_rows(const row_job& job, std::int64_t plane)
+        : sample_finder<Pixel>(job, plane), values(*this), counts(*this) {
+        for (counts_of_row& k : counts_) k.counts = zeros<u8>(whole_vectors(job.n()));
+    }
+
+    values_source values;
+    counts_source counts;  ///< in whole vectors; sixteen live
 
   private:
-    void keep(samples& to, std::int64_t row) const {
-        this->find(to.counts.data(), nullptr, row);
+    const u8* counts_at(std::int64_t row) {
+        counts_of_row& to = oldest_or(counts_, row, ++time_);
+        if (to.row != row) this->find(to.counts.data(), nullptr, to.row = row);
+        return to.counts.data();
+    }
+
+    const stored* values_at(std::int64_t row) {
+        const u8* const c = counts_at(row);
+        values_of_row& to = oldest_or(values_, row, ++time_);
+        if (to.row == row) return to.values.data();
+        const std::int64_t n = this->job_.n();
         const Pixel* const x = this->pixels(row);
-        const u8* const c = to.counts.data();
+        if (to.values.data() == nullptr) to.values = work_buffer<stored>(n);
         stored* const v = to.values.data();
-        for (std::int64_t i = 0, n = this->job_.n(); i < n; ++i) {
-            const auto all = static_cast<stored>(0 - c[i]);
-            v[i] = static_cast<stored>((static_cast<stored>(x[i]) & all) | (stored_as<Pixel>::flip & ~all));
-        }
         to.row = row;
+        if constexpr (std::is_floating_point_v<Pixel>) {
+            std::get<sample_kernels<Pixel>>(this->job_.kernels->sample).clean(v, x, c, n);
+        } else {
+            for (std::int64_t i = 0; i < n; ++i) {
+                const auto all = static_cast<stored>(0 - c[i]);
+                v[i] = static_cast<stored>((static_cast<stored>(x[i]) & all) | (stored_as<Pixel>::flip & ~all));
+            }
+        }
+        return v;
     }
 
     std::int64_t time_ = 0;
-    std::array<samples, 18> kept_;
+    std::array<counts_of_row, 18> counts_;
+    std::array<values_of_row, std::is_floating_point_v<Pixel> ? 2 : 18> values_;
 };
 
 /// Rows of one plane with their weights, 1 or 0 where none are given. Integers, of 8 or 16 bits, as floats.
@@ -306,6 +317,81 @@ void exact_sampled_windows(const row_job& job, const band& b, const sampled_want
         }
     }
 }
+
+/// Numbers of what counts, below 2^31, in windows of eight rows: what stands beside group_sums.
+class group_numbers {
+  public:
+    /// `rows`: sixteen rows that were asked for live. `counted`: whether what lies beyond a constant border does.
+    group_numbers(const row_job& job, row_source<u8>& rows, bool counted)
+        : job_(job),
+          rows_(rows),
+          counted_(counted),
+          n_(job.n()),
+          step_(8 * job.shape.channels),
+          sums_(zeros<s32>(whole_vectors(n_))),
+          line_(zeros<s32>((whole_vectors(job.cols.extent) + job.cols.width()) * step_)),
+          positions_(job, rows) {
+        if (job.cols.reduced()) beyond_ = zeros<s32>(step_);
+    }
+
+    /// To rows 8 group .. 8 group + 7 of the whole image.
+    void move_to(std::int64_t group) {
+        const std::int64_t width = job_.rows.width();
+        if (group != group_ + 1 || group_ < 0) start(8 * group);
+        group_ = group;
+        const u8 *first[8], *last[8];
+        for (std::int64_t i = 0; i < 8; ++i) {
+            first[i] = positions_.pixels(8 * group + i);
+            last[i] = positions_.pixels(8 * group + i + width - 1);
+        }
+        s32* const line = line_.data() + job_.cols.before * step_;
+        const s32 outside = counted_ ? static_cast<s32>(job_.rows.full) : 0;
+        job_.kernels->block.numbers_down(line, sums_.data(), first, last, n_);
+        extend_line(line, job_.cols, step_, outside);
+        if (job_.cols.reduced()) sum_columns_beyond(line, outside);
+    }
+
+    const row_positions<u8>& positions() const { return positions_; }
+    const s32* line() const { return line_.data(); }
+    const s32* beyond() const { return beyond_.data(); }  ///< null where nothing is
+
+  private:
+    void add(const u8* x, std::int64_t times) {
+        const auto weight = static_cast<s32>(times);
+        for (std::int64_t i = 0; i < n_; ++i) sums_[i] += weight * x[i];
+    }
+
+    /// Of the window of that row but its last row.
+    void start(std::int64_t row) {
+        const window_axis& axis = job_.rows;
+        std::fill_n(sums_.data(), n_, 0);
+        for (std::int64_t j = row; j < row + axis.width() - 1; ++j) add(positions_.pixels(j), 1);
+        if (axis.repeats > 0)
+            for (std::int64_t i = 0; i < axis.extent; ++i) add(rows_.row(i), axis.repeated(i));
+        if (axis.edge_before > 0) add(positions_.pixels(0), axis.edge_before);
+        if (axis.edge_after > 0) add(positions_.pixels(axis.extended() - 1), axis.edge_after);
+    }
+
+    void sum_columns_beyond(const s32* line, s32 outside) {
+        const window_axis& axis = job_.cols;
+        const bool constant = axis.border == border_mode::constant;
+        const auto before = static_cast<s32>(axis.edge_before), after = static_cast<s32>(axis.edge_after);
+        for (std::int64_t i = 0; i < step_; ++i)
+            beyond_[i] = (constant ? outside : line[i]) * before +
+                         (constant ? outside : line[(axis.extent - 1) * step_ + i]) * after;
+        if (axis.repeats > 0)
+            for (std::int64_t c = 0; c < axis.extent; ++c)
+                for (std::int64_t i = 0; i < step_; ++i)
+                    beyond_[i] += static_cast<s32>(axis.repeated(c)) * line[c * step_ + i];
+    }
+
+    const row_job& job_;
+    row_source<u8>& rows_;
+    bool counted_;
+    std::int64_t n_, step_, group_ = -2;
+    work_buffer<s32> sums_, line_, beyond_;
+    row_positions<u8> positions_;
+};
 
 /// Windows in double: compute(weighted_groups, group) for every eight rows of the band, with moments or sums alone.
 template <typename Pixel, typename Compute>
