@@ -59,23 +59,34 @@ def test_tables(library, cucim, emulated):
 
 
 def test_thresholds(library, cucim):
-    for dtype in (np.uint8, np.uint16, np.int16):
+    for dtype in (np.uint8, np.uint16, np.int16, np.float32, np.float64):
         image = reference.random_image((40, 51), dtype, 2)
         there = library.up(image)
-        half = 0.5 * (int(np.iinfo(dtype).max) - int(np.iinfo(dtype).min))
+        real = np.dtype(np.float32 if dtype == np.float32 else np.float64)
+        near = {"rtol": 1e-6, "atol": 1e-6} if dtype == np.float32 else {"rtol": 1e-13, "atol": 1e-13}
+        half = 1.0 if real == dtype else 0.5 * (int(np.iinfo(dtype).max) - int(np.iinfo(dtype).min))
         common = {"border": "mirror", "result": "threshold"}
         for size in (3, (5, 9)):
             niblack = library.down(cucim.filters.threshold_niblack(there, size, k=0.3))
             expected = boxsum.threshold(image, size, method="niblack", k=-0.3, **common)
-            np.testing.assert_allclose(niblack, expected, rtol=1e-13)
+            np.testing.assert_allclose(niblack, expected, **near)
             sauvola = library.down(cucim.filters.threshold_sauvola(there, size))
             expected = boxsum.threshold(image, size, method="sauvola", k=0.2, r=half, **common)
-            np.testing.assert_allclose(sauvola, expected, rtol=1e-13)
-            for mode in ("reflect", "mirror", "nearest", "wrap"):
+            np.testing.assert_allclose(sauvola, expected, **near)
+            assert niblack.dtype == sauvola.dtype == real
+            for mode in ("reflect", "mirror", "nearest", "wrap", "constant"):
                 border = "replicate" if mode == "nearest" else mode
-                local = cucim.filters.threshold_local(there, size, method="mean", offset=2, mode=mode)
-                expected = boxsum.box_filter(image, size, border=border, dtype=np.float64) - 2
-                np.testing.assert_allclose(library.down(local), expected, rtol=1e-13)
+                local = cucim.filters.threshold_local(there, size, method="mean", offset=2, mode=mode, cval=7)
+                expected = boxsum.box_filter(image, size, border=border, cval=7, dtype=real) - 2
+                np.testing.assert_allclose(library.down(local), expected, **near)
+                assert local.dtype == real
+    small = library.up(np.full((9, 11), 0.03082192))  # a window larger than the image
+    np.testing.assert_allclose(library.down(cucim.filters.threshold_niblack(small)), 0.03082192, rtol=1e-13)
+    for pixel, cval in ((0.03082192, -0.5), (np.uint8(200), 0.5), (np.uint8(200), -300), (np.uint8(200), 255)):
+        bordered = cucim.filters.threshold_local(
+            library.up(np.full((9, 11), pixel)), 3, method="mean", mode="constant", cval=cval
+        )
+        assert library.down(bordered)[0, 0] == pytest.approx((4 * float(pixel) + 5 * cval) / 9, rel=1e-13)
 
 
 def test_the_rest_goes_to_the_original(library, cucim):
@@ -87,7 +98,7 @@ def test_the_rest_goes_to_the_original(library, cucim):
         for call in (
             lambda: cucim.filters.threshold_sauvola(image, 4),
             lambda: cucim.filters.threshold_local(image, 3),
-            lambda: cucim.filters.threshold_niblack(library.up(np.ones((9, 9)))),
+            lambda: cucim.filters.threshold_niblack(library.up(np.ones((9, 9), np.float16))),
             lambda: cucim.transform.integral_image(library.up(np.ones((2, 3, 4)))),
             lambda: cucim.transform.integrate(np.ones((3, 4)), (0, 0), (1, 1)),
         ):

@@ -15,25 +15,26 @@ __getattr__, __dir__ = rest_of("cucim.skimage.filters")
 
 
 def _image(image: Any) -> Any:
-    """Integers, whose windows on a device are exact and have every border."""
     check_plane(image)
-    if image.dtype.name not in ("uint8", "uint16", "int16"):
+    if image.dtype.name not in ("uint8", "uint16", "int16", "float32", "float64"):
         raise NotCovered(f"images of {image.dtype}")
     return image
 
 
 @drop_in("cucim.skimage.filters:threshold_niblack", defined_in="cucim.skimage.filters.thresholding")
 def threshold_niblack(image: Any, window_size: Any = 15, k: float = 0.2) -> Any:
-    """Images of two axes, of uint8, uint16 and int16."""
+    """Images of two axes, of uint8, uint16, int16, float32 and float64."""
     size = odd_sizes(window_size, _image(image))
     return threshold(image, size, method="niblack", k=-float(k), border="mirror", result="threshold")
 
 
 @drop_in("cucim.skimage.filters:threshold_sauvola", defined_in="cucim.skimage.filters.thresholding")
 def threshold_sauvola(image: Any, window_size: Any = 15, k: float = 0.2, r: float | None = None) -> Any:
-    """Images of two axes, of uint8, uint16 and int16."""
+    """Images of two axes, of uint8, uint16, int16, float32 and float64."""
     size = odd_sizes(window_size, _image(image))
-    if r is None:
+    if r is None and image.dtype.kind == "f":
+        r = 1.0
+    elif r is None:
         limits = np.iinfo(image.dtype)
         r = 0.5 * (int(limits.max) - int(limits.min))
     if not r > 0:
@@ -53,14 +54,15 @@ def threshold_local(
     param: Any = None,
     cval: float = 0,
 ) -> Any:
-    """``method="mean"`` of images of two axes, of uint8, uint16 and int16."""
+    """``method="mean"`` of images of two axes, of uint8, uint16, int16, float32 and float64."""
     if method != "mean":
         raise NotCovered(f"method={method!r}")
     _image(image)
     sizes = block_sizes(block_size)
     if mode not in BORDERS:
         raise NotCovered(f"mode={mode!r}")
-    if mode == "constant" and (cval != int(cval) or not 0 <= cval <= 127):
-        raise NotCovered("a constant that is none of the image's type")
-    means = box_filter(image, sizes, border=BORDERS[mode], cval=cval, dtype=np.float64)
+    real = np.float32 if image.dtype == np.float32 else np.float64
+    if image.dtype.kind in "iu" and mode == "constant" and (cval != int(cval) or not 0 <= cval <= 127):
+        image = image.astype(real)  # a border of another value than pixels can have
+    means = box_filter(image, sizes, border=BORDERS[mode], cval=cval, dtype=real)
     return means - offset
