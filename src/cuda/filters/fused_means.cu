@@ -260,9 +260,9 @@ bool lie_in_units(const View& view) {
 
 void enqueue_fused_means(const fused_task& task, fused_sums sums, const any_view& result, stream_ref stream) {
     const fused_shape shape = fused_shape_of(*task.job, sums, task.end_row - task.first_row);
-    if (sums == fused_sums::broad) {
+    if (sums == fused_sums::broad) {  // not every device has the shared memory for larger blocks
         constexpr int columns = fused_columns(dtype::u8, fused_sums::broad);
-        if (!lie_in_units<u8, columns>(task.image) || !lie_in_units<u8, columns>(result))
+        if (shape.threads > 256 || !lie_in_units<u8, columns>(task.image) || !lie_in_units<u8, columns>(result))
             return enqueue_fused_means(task, fused_sums::narrow, result, stream);
         return launch_means<u8, u32, columns>(task, shape, result, stream);
     }

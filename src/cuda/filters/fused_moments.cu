@@ -33,16 +33,27 @@ __device__ void copy_own_pixels(const compared<u8>& image, const Batch& batch) {
     for (int j = 0; j < N; ++j)
         copy_async<K>(batch.beside + j * batch.apart, own + (j < batch.valid ? j : 0) * image.row_stride);
 }
-template <int N, int K, typename Batch>
-__device__ void own_pixels(u32 (&to)[N][K / 4], const Batch& batch) {
-    wait_for_copies<1>();
+/// The same pixels: of `beside` where they wait there.
+template <bool Waits, int N, int K, typename Batch>
+__device__ void own_pixels(u32 (&to)[N][K / 4], const compared<u8>& image, const Batch& batch) {
+    if constexpr (Waits) wait_for_copies<1>();
+    const char* const own = image.image + batch.row * image.row_stride + batch.own();
 #pragma unroll
     for (int j = 0; j < N; ++j) {
-        const auto x = pixel_run<u8, K>::at(batch.beside + j * batch.apart);
+        const int row = batch.plain || j < batch.valid ? j : 0;
+        const auto x = pixel_run<u8, K>::at(Waits ? batch.beside + j * batch.apart : own + row * image.row_stride);
 #pragma unroll
         for (int k = 0; k < K / 4; ++k) to[j][k] = x.word[k];
     }
 }
+
+/// Sums of bytes whose rows, and the pixels that are compared, wait in shared memory, or not.
+template <bool Squares, bool Waits, int K>
+using byte_slide =
+    std::conditional_t<Waits, waiting<integer_slide<u8, u32, Squares, K>, true>, integer_slide<u8, u32, Squares, K>>;
+
+/// Of a block whose rows may wait: not every device has the shared memory for more.
+constexpr int most_waiting_threads = 256;
 
 template <typename Pixel>
 compared<Pixel> compared_of(const fused_task& task) {
@@ -361,7 +372,7 @@ constexpr int float_registers(moment_job job) {
     return job == moment_job::statistics ? 80 : job == moment_job::contrast ? 96 : 128;
 }
 
-template <moment_job Job, int K>
+template <moment_job Job, bool Waits, int K>
 __global__ __maxnreg__(float_registers(Job)) void fused_float_kernel(const __grid_constant__ fused_view t,
                                                                      const compared<u8> image,
                                                                      const __grid_constant__ float_output to) {
@@ -374,13 +385,13 @@ __global__ __maxnreg__(float_registers(Job)) void fused_float_kernel(const __gri
         if (float_rules<Job>::reads_pixels && owned && batch.owns())
             copy_own_pixels<window_sums<u32, true>::rows, K>(image, batch);
     };
-    for_each_batch<waiting<integer_slide<u8, u32, true, K>, true>>(t, ahead, [&](const auto& batch) {
+    for_each_batch<byte_slide<true, Waits, K>>(t, ahead, [&](const auto& batch) {
         constexpr int rows = window_sums<u32, true>::rows, together = 4;
         const char* const pixels = image.image + batch.row * image.row_stride;
         if (owned && batch.owns()) {  // one result or none
             const int full = static_cast<int>(t.cols.full);
             u32 x[rows][K / 4] = {};
-            if constexpr (float_rules<Job>::reads_pixels) own_pixels<rows, K>(x, batch);
+            if constexpr (float_rules<Job>::reads_pixels) own_pixels<Waits, rows, K>(x, image, batch);
             float_window window[rows];
 #pragma unroll
             for (int j = 0; j < rows; ++j) window[j] = float_window(to, batch.height[j] * full, batch.plain);
@@ -579,11 +590,6 @@ __device__ __noinline__ bool exceeds_exactly(const threshold_terms& terms, int x
     return x > limit_of(terms, x, m, s);
 }
 
-/// Waits: rows wait in shared memory, and so do the pixels that are compared.
-template <bool Squares, bool Waits, int K>
-using threshold_slide =
-    std::conditional_t<Waits, waiting<integer_slide<u8, u32, Squares, K>, true>, integer_slide<u8, u32, Squares, K>>;
-
 template <bool Squares, bool Waits, int K>
 __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(const __grid_constant__ fused_view t,
                                                                              const compared<u8> image,
@@ -605,7 +611,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
     const auto ahead = [&](const auto& batch) {
         if (to.in_units && batch.owns()) copy_own_pixels<window_sums<u32, Squares>::rows, K>(image, batch);
     };
-    for_each_batch<threshold_slide<Squares, Waits, K>>(t, ahead, [&](const auto& batch) {
+    for_each_batch<byte_slide<Squares, Waits, K>>(t, ahead, [&](const auto& batch) {
         constexpr int rows = window_sums<u32, Squares>::rows;
         const char* const pixels = image.image + batch.row * image.row_stride;
         char* const out = to.data + batch.row * to.row_stride;
@@ -644,17 +650,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
             batch.for_rows(cut_pixels, full, [&](int n) { return pixels_of(n, to.slope, to.uncut.times); });
         if (to.in_units && batch.owns()) {
             u32 x[rows][K / 4], yes[rows][K / 4];
-            if constexpr (Waits) {
-                own_pixels<rows, K>(x, batch);
-            } else {
-#pragma unroll
-                for (int j = 0; j < rows; ++j) {
-                    const int row = batch.plain || j < batch.valid ? j : 0;
-                    const auto own = pixel_run<u8, K>::at(pixels + row * image.row_stride + batch.own());
-#pragma unroll
-                    for (int k = 0; k < K / 4; ++k) x[j][k] = own.word[k];
-                }
-            }
+            own_pixels<Waits, rows, K>(x, image, batch);
             const auto store = [&] {
 #pragma unroll
                 for (int j = 0; j < rows; ++j)
@@ -800,16 +796,21 @@ void launch_floats(const fused_task& task, float_output to, stream_ref stream) {
         image.channels == 1 && to.mean.in_units_of(16) && to.deviation.in_units_of(16) &&
         (!float_rules<Job>::reads_pixels ||
          (reinterpret_cast<std::uintptr_t>(task.image.data) % columns == 0 && image.row_stride % columns == 0));
-    launch_fused<waiting<integer_slide<u8, u32, true, columns>, true>>(
-        fused_float_kernel<Job, columns>, task,
-        fused_shape_of(*task.job, fused_sums::squares, task.end_row - task.first_row), stream, compared_of<u8>(task),
-        to);
+    const fused_shape shape = fused_shape_of(*task.job, fused_sums::squares, task.end_row - task.first_row);
+    const auto launch_kernel = [&](auto waits) {
+        launch_fused<byte_slide<true, waits(), columns>>(fused_float_kernel<Job, waits(), columns>, task, shape, stream,
+                                                         compared_of<u8>(task), to);
+    };
+    shape.threads <= most_waiting_threads ? launch_kernel(std::true_type{}) : launch_kernel(std::false_type{});
 }
 
 template <bool Squares, bool Waits>
 void launch_threshold(const fused_task& task, binary_output to, const view_shape& result, stream_ref stream) {
     constexpr fused_sums sums = Squares ? fused_sums::squares : fused_sums::narrow;
     constexpr int columns = fused_columns(dtype::u8, sums);
+    const fused_shape shape = fused_shape_of(*task.job, sums, task.end_row - task.first_row);
+    if constexpr (Waits)
+        if (shape.threads > most_waiting_threads) return launch_threshold<Squares, false>(task, to, result, stream);
     to.inverse = 1.0f / static_cast<float>(task.job->rows.full * task.job->cols.full);
     const auto in_units = [](const void* data, const view_shape& s) {
         return s.channels == 1 && reinterpret_cast<std::uintptr_t>(data) % columns == 0 && s.row_stride % columns == 0;
@@ -821,9 +822,8 @@ void launch_threshold(const fused_task& task, binary_output to, const view_shape
         to.in_units = to.in_units && to.slope > 0 && mean_ratio::fits(static_cast<double>(full), to.slope, 1);
         if (to.in_units) to.uncut = mean_ratio::best_of(static_cast<int>(full), to.slope);
     }
-    launch_fused<threshold_slide<Squares, Waits, columns>>(
-        fused_threshold_kernel<Squares, Waits, columns>, task,
-        fused_shape_of(*task.job, sums, task.end_row - task.first_row), stream, compared_of<u8>(task), to);
+    launch_fused<byte_slide<Squares, Waits, columns>>(fused_threshold_kernel<Squares, Waits, columns>, task, shape,
+                                                      stream, compared_of<u8>(task), to);
 }
 
 /// Whether Bradley's threshold has rows wait in shared memory: where windows are high, and begin with segments or the

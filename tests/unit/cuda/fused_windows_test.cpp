@@ -271,6 +271,31 @@ TEST_F(fused_windows, windows_of_few_segments_have_the_results_of_the_cpu) {
     expect_fetched(mean, result, test::text_of(s));
 }
 
+/// Blocks so large that their rows do not wait in shared memory.
+TEST_F(fused_windows, windows_of_the_largest_blocks_have_the_results_of_the_cpu) {
+    const filter_case s{dtype::u8, 9, 1402, 1, 1, window(window_extents{2, 3, 601, 590}), border_mode::reflect};
+    placed image(test::packed(s.type, s.rows, s.cols, 1), 6, 0);
+    fill(image.view(), pattern::random, 9);
+    const filter_options options = test::options_of(s);
+    const filters::window_job job = filters::windows_of({image.view().shape}, options);
+    ASSERT_EQ(cuda::fused_shape_of(job, cuda::fused_sums::squares, s.rows).threads, 512);
+    const any_view from = upload(image);
+    for (const threshold_method method : {threshold_method::sauvola, threshold_method::bradley}) {
+        placed ink(test::packed(dtype::u8, s.rows, s.cols, 1), 6, 0);
+        const any_view inks = upload(ink);
+        const threshold_rule rule{.method = method};
+        cuda::adaptive_threshold({from}, {inks}, stream(), rule, options);
+        adaptive_threshold({image.view()}, {ink.view()}, rule, options);
+        expect_fetched(ink, inks, test::text_of(s) + ": ink");
+    }
+    placed mean(test::packed(dtype::f32, s.rows, s.cols, 1), 0, 0), deviation(mean.view().shape, 0, 0);
+    const any_view means = upload(mean), deviations = upload(deviation);
+    cuda::local_statistics({from}, {.mean = means, .deviation = deviations}, stream(), options);
+    local_statistics({image.view()}, {.mean = mean.view(), .deviation = deviation.view()}, options);
+    expect_fetched(mean, means, test::text_of(s) + ": mean");
+    expect_fetched(deviation, deviations, test::text_of(s) + ": deviation");
+}
+
 /// Every pixel is a tie, which single precision does not tell.
 TEST_F(fused_windows, flat_images_have_the_decisions_of_the_cpu) {
     for (const int value : {0, 1, 77, 130, 255})
