@@ -58,6 +58,27 @@ __device__ inline void copy_async(void* to_shared, const void* from, int valid) 
                      : "memory");
 }
 
+/// The same of all of them.
+template <int Bytes>
+__device__ inline void copy_async(void* to_shared, const void* from) {
+    const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared));
+    if constexpr (Bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(Bytes) : "memory");
+}
+
+/// The copies that the thread started since it last said so are a group.
+__device__ inline void group_copies() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+/// Waits for the thread's groups of copies but the last `Open`: it may then read what they wrote.
+template <int Open>
+__device__ inline void wait_for_copies() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(Open) : "memory");
+}
+
 #endif
 
 inline constexpr std::int64_t line_bytes = 128;  ///< of the second-level cache

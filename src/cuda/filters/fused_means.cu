@@ -232,8 +232,10 @@ void launch_means(const fused_task& task, const fused_shape& shape, const any_vi
     const bool in_units = to.in_units && on_device<Pixel, K>(task, shape).in_units;
     if (Shifted)
         to.in_units = true;
-    else if (!in_units && result.shape.channels == 1 && can_be_shifted<Pixel, K>(task, shape))
-        return launch_means<Pixel, Sum, K, Deltas, true>(task, shape, result, stream);
+    else if constexpr (K <= 8) {
+        if (!in_units && result.shape.channels == 1 && can_be_shifted<Pixel, K>(task, shape))
+            return launch_means<Pixel, Sum, K, Deltas, true>(task, shape, result, stream);
+    }
     const std::int64_t uncut = task.job->rows.full * task.job->cols.full;
     if constexpr (sizeof(Pixel) == 1) {
         to.in_units = to.in_units && uncut <= byte_quotient::largest;
@@ -246,10 +248,24 @@ void launch_means(const fused_task& task, const fused_shape& shape, const any_vi
     launch_fused<slide>(fused_mean_kernel<slide, Sum>, task, shape, stream, to);
 }
 
+/// Whether K pixels of one channel can be moved together.
+template <typename Pixel, int K, typename View>
+bool lie_in_units(const View& view) {
+    constexpr std::int64_t unit = K * sizeof(Pixel);
+    return view.shape.channels == 1 && reinterpret_cast<std::uintptr_t>(view.data) % unit == 0 &&
+           view.shape.row_stride % unit == 0;
+}
+
 }  // namespace
 
 void enqueue_fused_means(const fused_task& task, fused_sums sums, const any_view& result, stream_ref stream) {
     const fused_shape shape = fused_shape_of(*task.job, sums, task.end_row - task.first_row);
+    if (sums == fused_sums::broad) {  // not every device has the shared memory for larger blocks
+        constexpr int columns = fused_columns(dtype::u8, fused_sums::broad);
+        if (shape.threads > 256 || !lie_in_units<u8, columns>(task.image) || !lie_in_units<u8, columns>(result))
+            return enqueue_fused_means(task, fused_sums::narrow, result, stream);
+        return launch_means<u8, u32, columns>(task, shape, result, stream);
+    }
     if (sums == fused_sums::deltas)
         launch_means<u8, u32, fused_columns(dtype::u8, fused_sums::deltas), true>(task, shape, result, stream);
     else if (task.image.shape.type == dtype::u8)

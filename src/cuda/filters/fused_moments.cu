@@ -24,6 +24,37 @@ struct compared {
     }
 };
 
+/// Copies a thread's columns of a batch's rows, of an image of one channel, to `beside`; for rows that are not valid
+/// those of the first.
+template <int N, int K, typename Batch>
+__device__ void copy_own_pixels(const compared<u8>& image, const Batch& batch) {
+    const char* const own = image.image + batch.row * image.row_stride + batch.own();
+#pragma unroll
+    for (int j = 0; j < N; ++j)
+        copy_async<K>(batch.beside + j * batch.apart, own + (j < batch.valid ? j : 0) * image.row_stride);
+}
+/// The same pixels: of `beside` where they wait there.
+template <bool Waits, int N, int K, typename Batch>
+__device__ void own_pixels(u32 (&to)[N][K / 4], const compared<u8>& image, const Batch& batch) {
+    if constexpr (Waits) wait_for_copies<1>();
+    const char* const own = image.image + batch.row * image.row_stride + batch.own();
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+        const int row = batch.plain || j < batch.valid ? j : 0;
+        const auto x = pixel_run<u8, K>::at(Waits ? batch.beside + j * batch.apart : own + row * image.row_stride);
+#pragma unroll
+        for (int k = 0; k < K / 4; ++k) to[j][k] = x.word[k];
+    }
+}
+
+/// Sums of bytes whose rows, and the pixels that are compared, wait in shared memory, or not.
+template <bool Squares, bool Waits, int K>
+using byte_slide =
+    std::conditional_t<Waits, waiting<integer_slide<u8, u32, Squares, K>, true>, integer_slide<u8, u32, Squares, K>>;
+
+/// Of a block whose rows may wait: not every device has the shared memory for more.
+constexpr int most_waiting_threads = 256;
+
 template <typename Pixel>
 compared<Pixel> compared_of(const fused_task& task) {
     const view_shape& s = task.image.shape;
@@ -48,6 +79,7 @@ struct real_output {
         else
             reinterpret_cast<float*>(data + row * row_stride)[element] = static_cast<float>(x);
     }
+    __device__ float* row(int row) const { return reinterpret_cast<float*>(data + row * row_stride); }
     template <int N>
     __device__ void store_floats(int row, int element, const float (&x)[N]) const {
         if (data != nullptr) store_streaming(reinterpret_cast<float*>(data + row * row_stride) + element, x);
@@ -216,6 +248,8 @@ struct float_window {
     double inverse, least;
     float narrow_inverse;
 
+    static constexpr int narrow = (1 << 24) / 255;  ///< pixels whose totals are all below 2^24
+
     float_window() = default;
     __device__ float_window(const float_output& to, int pixels, bool whole)
         : n(pixels), least_off((pixels + 63) / 64), uncut(whole) {
@@ -240,8 +274,9 @@ struct float_window {
     /// exact. So whatever is close to the quotient may be rounded. `total` below 2^24: q has an error of at most 1.5
     /// units of its last place, the remainder of the division by it is exact, and the sum misses the quotient by less
     /// than 2^-47.
+    template <bool Wide = true>
     __device__ float mean(int total) const {
-        if (total >= 1 << 24) return static_cast<float>(static_cast<double>(total) * inverse);
+        if (Wide && total >= 1 << 24) return static_cast<float>(static_cast<double>(total) * inverse);
         const float t = static_cast<float>(total), q = t * narrow_inverse;
         return __fmaf_rn(__fmaf_rn(-static_cast<float>(n), q, t), narrow_inverse, q);
     }
@@ -278,6 +313,7 @@ struct float_rules {
     int smallest = 256;
 
     /// Of a window of centred pixels around the pixel x, without a branch. `doubtful`: exactly() says what they are.
+    template <bool Wide = true>
     __device__ values operator()(const float_window& window, int x, int sum, u32 squares, bool& doubtful) {
         const int n = window.n;
         const std::uint64_t above = numerator_of(n, sum, squares);
@@ -304,8 +340,8 @@ struct float_rules {
         } else {
             const double g = numerator * y, root = __fma_rn(__fma_rn(-g, g, numerator), 0.5 * y, g);
             const narrowed near(root * window.inverse);
-            doubtful = above != 0 && near.doubtful && to.deviation.data != nullptr;
-            return {window.mean(sum + 128 * n), above == 0 ? 0 : __uint_as_float(near.bits)};
+            doubtful = near.doubtful;
+            return {window.template mean<Wide>(sum + 128 * n), above == 0 ? 0 : __uint_as_float(near.bits)};
         }
     }
 
@@ -336,7 +372,7 @@ constexpr int float_registers(moment_job job) {
     return job == moment_job::statistics ? 80 : job == moment_job::contrast ? 96 : 128;
 }
 
-template <moment_job Job, int K>
+template <moment_job Job, bool Waits, int K>
 __global__ __maxnreg__(float_registers(Job)) void fused_float_kernel(const __grid_constant__ fused_view t,
                                                                      const compared<u8> image,
                                                                      const __grid_constant__ float_output to) {
@@ -345,22 +381,17 @@ __global__ __maxnreg__(float_registers(Job)) void fused_float_kernel(const __gri
     // Two results a pixel are 32 bytes a thread and row, which warps write side by side only with a column a thread: at
     // 16384^2 on an H200 that takes 2.4 copies, and owned columns 3.0. One result takes 3.6 owned, and 4.4.
     const bool owned = Job != moment_job::statistics && to.in_units;
-    for_each_batch<u8, u32, true, K>(t, [&](const auto& batch) {
+    const auto ahead = [&](const auto& batch) {
+        if (float_rules<Job>::reads_pixels && owned && batch.owns())
+            copy_own_pixels<window_sums<u32, true>::rows, K>(image, batch);
+    };
+    for_each_batch<byte_slide<true, Waits, K>>(t, ahead, [&](const auto& batch) {
         constexpr int rows = window_sums<u32, true>::rows, together = 4;
         const char* const pixels = image.image + batch.row * image.row_stride;
         if (owned && batch.owns()) {  // one result or none
             const int full = static_cast<int>(t.cols.full);
             u32 x[rows][K / 4] = {};
-            if constexpr (float_rules<Job>::reads_pixels) {
-#pragma unroll
-                for (int j = 0; j < rows; ++j) {
-                    const int row = j < batch.valid ? j : 0;
-                    const auto own =
-                        *reinterpret_cast<const vector_of<u32, K / 4>*>(pixels + row * image.row_stride + batch.own());
-#pragma unroll
-                    for (int k = 0; k < K / 4; ++k) x[j][k] = own.x[k];
-                }
-            }
+            if constexpr (float_rules<Job>::reads_pixels) own_pixels<Waits, rows, K>(x, image, batch);
             float_window window[rows];
 #pragma unroll
             for (int j = 0; j < rows; ++j) window[j] = float_window(to, batch.height[j] * full, batch.plain);
@@ -400,7 +431,44 @@ __global__ __maxnreg__(float_registers(Job)) void fused_float_kernel(const __gri
                                      {rules.exactly(of, pixel, static_cast<int>(w.sum(j)), w.squares(j)).first});
             }
         }
-        batch.for_each_column(owned, [&](int col, const auto& w) {
+        const bool alike = Job == moment_job::statistics && batch.plain && t.channels == 1;
+        if constexpr (Job == moment_job::statistics) {
+            const auto in_turn = [&](auto wide) {
+                const float_window window(to, static_cast<int>(t.rows.full * t.cols.full), true);
+                float *mean[rows], *deviation[rows];
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    mean[j] = to.mean.row(batch.row + j);
+                    deviation[j] = to.deviation.row(batch.row + j);
+                }
+                batch.for_each_owned_column([&](int col, const auto& w) {
+                    typename float_rules<Job>::values v[rows];
+                    bool any = false;
+#pragma unroll
+                    for (int j = 0; j < rows; ++j) {
+                        bool doubtful;
+                        v[j] = rules.template operator()<wide()>(window, 0, static_cast<int>(w.sum(j)), w.squares(j),
+                                                                 doubtful);
+                        any |= doubtful;
+                    }
+                    if (any) {
+#pragma unroll
+                        for (int j = 0; j < rows; ++j)
+                            v[j] = rules.exactly(window, 0, static_cast<int>(w.sum(j)), w.squares(j));
+                    }
+#pragma unroll
+                    for (int j = 0; j < rows; ++j) {
+                        if (to.mean.data != nullptr) store_streaming(mean[j] + col, v[j].first);
+                        if (to.deviation.data != nullptr) store_streaming(deviation[j] + col, v[j].second);
+                    }
+                });
+            };
+            if (alike && t.rows.full * t.cols.full <= float_window::narrow)
+                in_turn(std::false_type{});
+            else if (alike)
+                in_turn(std::true_type{});
+        }
+        batch.for_each_column(owned || alike, [&](int col, const auto& w) {
             const bool uncut = batch.plain && batch.whole(col);
             const int width = uncut ? static_cast<int>(t.cols.full) : fused_width(t, col);
             const int element = col * t.channels + batch.channel;
@@ -464,6 +532,9 @@ struct float_rule {
                              128 * ((512 + 2 * 255) * fabs(both) + 2 * fabs(s)) + 640 * slope + 2 * most + 255;
         error = static_cast<float>(units * 0x1p-24 * 1.01);
     }
+
+    /// Whether nothing overflows: thresholds are below 2^23 times the error.
+    __device__ bool decides() const { return error < 1e30f; }
 };
 
 /// x > c sum / n of a byte x, 0 < c, decided by one integer: times * sum - pixels * x, `pixels` being times * n / c
@@ -519,7 +590,7 @@ __device__ __noinline__ bool exceeds_exactly(const threshold_terms& terms, int x
     return x > limit_of(terms, x, m, s);
 }
 
-template <bool Squares, int K>
+template <bool Squares, bool Waits, int K>
 __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(const __grid_constant__ fused_view t,
                                                                              const compared<u8> image,
                                                                              const __grid_constant__ binary_output to) {
@@ -537,7 +608,10 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
         const unsigned bits = __ballot_sync(~0u, x > limit_of(terms, x, x, 0));
         if (x % 32 == 0) flat_exceeds[x / 32] = bits;
     }
-    for_each_batch<u8, u32, Squares, K>(t, [&](const auto& batch) {
+    const auto ahead = [&](const auto& batch) {
+        if (to.in_units && batch.owns()) copy_own_pixels<window_sums<u32, Squares>::rows, K>(image, batch);
+    };
+    for_each_batch<byte_slide<Squares, Waits, K>>(t, ahead, [&](const auto& batch) {
         constexpr int rows = window_sums<u32, Squares>::rows;
         const char* const pixels = image.image + batch.row * image.row_stride;
         char* const out = to.data + batch.row * to.row_stride;
@@ -550,7 +624,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
             const auto sum = static_cast<std::int64_t>(static_cast<int>(w.sum(j)));
             return std::uint64_t{static_cast<u32>(n)} * w.squares(j) - static_cast<std::uint64_t>(sum * sum);
         };
-        // By how much a pixel exceeds its threshold.
+        // By how much a threshold exceeds its pixel.
         const auto margin_of = [&](const auto& w, int j, int x, int n, float inverse) {
             const float m = __fmaf_rn(static_cast<float>(sum_of(w, j, n)), inverse, 128.0f);
             float limit = __fmaf_rn(rule.mean, m, rule.at_zero);
@@ -561,7 +635,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
                 const float s = root_within_two_units(numerator) * inverse;
                 limit = __fmaf_rn(s, __fmaf_rn(rule.product, m, rule.deviation), limit);
             }
-            return static_cast<float>(x) - limit;
+            return limit - static_cast<float>(x);
         };
         const auto is_flat = [&](const auto& w, int j, int x, int n) {
             return Squares ? above_of(w, j, n) == 0 : sum_of(w, j, n) == (x - 128) * n;
@@ -575,20 +649,17 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
         if (!Squares && to.in_units && !batch.plain)
             batch.for_rows(cut_pixels, full, [&](int n) { return pixels_of(n, to.slope, to.uncut.times); });
         if (to.in_units && batch.owns()) {
-            u32 x[rows][K / 4], yes[rows][K / 4] = {};
-#pragma unroll
-            for (int j = 0; j < rows; ++j) {
-                const int row = batch.plain || j < batch.valid ? j : 0;
-                const auto own =
-                    *reinterpret_cast<const vector_of<u32, K / 4>*>(pixels + row * image.row_stride + batch.own());
-#pragma unroll
-                for (int k = 0; k < K / 4; ++k) x[j][k] = own.x[k];
-            }
+            u32 x[rows][K / 4], yes[rows][K / 4];
+            own_pixels<Waits, rows, K>(x, image, batch);
             const auto store = [&] {
 #pragma unroll
                 for (int j = 0; j < rows; ++j)
                     store_streaming_if(j < batch.valid, reinterpret_cast<u32*>(out + j * to.row_stride + batch.own()),
                                        yes[j]);
+            };
+            // Where four numbers are negative.
+            const auto yes_of = [&](const u32(&by)[4]) {
+                return __byte_perm(signs_of(by[0], by[1]), signs_of(by[2], by[3]), 0x5410u) & (to.yes * 0x01010101u);
             };
             const auto decide = [&](int i, int j, const auto& w, int pixel) {
                 const int n = batch.height[j] * full;
@@ -620,9 +691,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
                         }
 #pragma unroll
                         for (int j = 0; j < rows; ++j) {
-                            yes[j][k] = __byte_perm(signs_of(over[j][0], over[j][1]), signs_of(over[j][2], over[j][3]),
-                                                    0x5410u) &
-                                        (to.yes * 0x01010101u);
+                            yes[j][k] = yes_of(over[j]);
                             any |= x[j][k];
                         }
                     }
@@ -644,27 +713,39 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
                     decide_all([&](int j) { return cut_pixels[j]; }, mean_ratio::most_error);
                 }
             } else {
-                u32 doubtful = 0;
                 float inverse[rows];
 #pragma unroll
                 for (int j = 0; j < rows; ++j)
                     inverse[j] = batch.plain ? to.inverse : __frcp_rn(static_cast<float>(batch.height[j] * full));
+                float least = rule.decides() ? INFINITY : 0;
 #pragma unroll
-                for (int i = 0; i < K; ++i) {
-                    const auto w = batch.own_window(i);
+                for (int k = 0; k < K / 4; ++k) {
+                    u32 margin[rows][4];
 #pragma unroll
-                    for (int j = 0; j < rows; ++j) {
-                        const int pixel = static_cast<int>(x[j][i / 4] >> (8 * (i % 4)) & 0xffu);
-                        const float margin = margin_of(w, j, pixel, batch.height[j] * full, inverse[j]);
-                        if (margin > 0) yes[j][i / 4] |= u32{to.yes} << (8 * (i % 4));
-                        if (!(fabsf(margin) > rule.error)) doubtful |= 1u << (rows * i + j);  // also where it is NaN
+                    for (int i = 0; i < 4; ++i) {
+                        const auto w = batch.own_window(4 * k + i);
+#pragma unroll
+                        for (int j = 0; j < rows; ++j) {
+                            const int pixel = static_cast<int>(__byte_perm(x[j][k], 0, 0x4440u | u32(i)));
+                            const float by = margin_of(w, j, pixel, batch.height[j] * full, inverse[j]);
+                            least = fminf(least, fabsf(by));
+                            margin[j][i] = __float_as_uint(by);
+                        }
                     }
+#pragma unroll
+                    for (int j = 0; j < rows; ++j) yes[j][k] = yes_of(margin[j]);
                 }
                 store();
-                while (doubtful != 0) {
-                    const int at = __ffs(static_cast<int>(doubtful)) - 1, i = at / rows, j = at % rows;
-                    doubtful &= doubtful - 1;
-                    if (j < batch.valid) decide(i, j, batch.own_window(i), pixel_at(i, j));
+                const int looked_at = least > rule.error ? 0 : rows * K;
+#pragma unroll 1
+                for (int at = 0; at < looked_at; ++at) {
+                    const int i = at / rows, j = at % rows;
+                    if (j >= batch.valid) continue;
+                    const auto w = batch.own_window(i);
+                    const int n = batch.height[j] * full, pixel = pixel_at(i, j);
+                    const float by =
+                        margin_of(w, j, pixel, n, batch.plain ? to.inverse : __frcp_rn(static_cast<float>(n)));
+                    if (!(fabsf(by) > rule.error)) decide(i, j, w, pixel);  // also where it is NaN
                 }
             }
         }
@@ -674,7 +755,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
                 const int x = reinterpret_cast<const u8*>(pixels + j * image.row_stride)[element];
                 const int n = batch.height[j] * width;
                 const float margin = margin_of(w, j, x, n, __frcp_rn(static_cast<float>(n)));
-                const bool exceeds = fabsf(margin) > rule.error ? margin > 0
+                const bool exceeds = fabsf(margin) > rule.error ? margin < 0
                                      : is_flat(w, j, x, n)      ? flat(x)
                                                                 : exactly(w, j, x, n);
                 reinterpret_cast<u8*>(out + j * to.row_stride)[element] = exceeds ? to.yes : u8{0};
@@ -715,15 +796,21 @@ void launch_floats(const fused_task& task, float_output to, stream_ref stream) {
         image.channels == 1 && to.mean.in_units_of(16) && to.deviation.in_units_of(16) &&
         (!float_rules<Job>::reads_pixels ||
          (reinterpret_cast<std::uintptr_t>(task.image.data) % columns == 0 && image.row_stride % columns == 0));
-    launch_fused<u8, u32, true, columns>(fused_float_kernel<Job, columns>, task,
-                                         fused_shape_of(*task.job, fused_sums::squares, task.end_row - task.first_row),
-                                         stream, compared_of<u8>(task), to);
+    const fused_shape shape = fused_shape_of(*task.job, fused_sums::squares, task.end_row - task.first_row);
+    const auto launch_kernel = [&](auto waits) {
+        launch_fused<byte_slide<true, waits(), columns>>(fused_float_kernel<Job, waits(), columns>, task, shape, stream,
+                                                         compared_of<u8>(task), to);
+    };
+    shape.threads <= most_waiting_threads ? launch_kernel(std::true_type{}) : launch_kernel(std::false_type{});
 }
 
-template <bool Squares>
+template <bool Squares, bool Waits>
 void launch_threshold(const fused_task& task, binary_output to, const view_shape& result, stream_ref stream) {
     constexpr fused_sums sums = Squares ? fused_sums::squares : fused_sums::narrow;
     constexpr int columns = fused_columns(dtype::u8, sums);
+    const fused_shape shape = fused_shape_of(*task.job, sums, task.end_row - task.first_row);
+    if constexpr (Waits)
+        if (shape.threads > most_waiting_threads) return launch_threshold<Squares, false>(task, to, result, stream);
     to.inverse = 1.0f / static_cast<float>(task.job->rows.full * task.job->cols.full);
     const auto in_units = [](const void* data, const view_shape& s) {
         return s.channels == 1 && reinterpret_cast<std::uintptr_t>(data) % columns == 0 && s.row_stride % columns == 0;
@@ -735,9 +822,16 @@ void launch_threshold(const fused_task& task, binary_output to, const view_shape
         to.in_units = to.in_units && to.slope > 0 && mean_ratio::fits(static_cast<double>(full), to.slope, 1);
         if (to.in_units) to.uncut = mean_ratio::best_of(static_cast<int>(full), to.slope);
     }
-    launch_fused<u8, u32, Squares, columns>(fused_threshold_kernel<Squares, columns>, task,
-                                            fused_shape_of(*task.job, sums, task.end_row - task.first_row), stream,
-                                            compared_of<u8>(task), to);
+    launch_fused<byte_slide<Squares, Waits, columns>>(fused_threshold_kernel<Squares, Waits, columns>, task, shape,
+                                                      stream, compared_of<u8>(task), to);
+}
+
+/// Whether Bradley's threshold has rows wait in shared memory: where windows are high, and begin with segments or the
+/// image is large. Others are up to a fifteenth slower so.
+bool bradley_waits(const filters::window_job& job) {
+    constexpr std::int64_t high = 16, highest = 64, large = std::int64_t{1} << 26;
+    const std::int64_t pixels = job.rows.extent * job.cols.extent * job.shape.channels;
+    return job.rows.full > highest || (job.rows.full > high && pixels >= large);
 }
 
 }  // namespace
@@ -785,8 +879,10 @@ void enqueue_fused_threshold(const fused_task& task, const any_view& result, con
         to.yes = yes;
         to.terms = terms;
         to.extremes = extremes;
-        if (formula.method == threshold_method::bradley) return launch_threshold<false>(task, to, result.shape, stream);
-        return launch_threshold<true>(task, to, result.shape, stream);
+        if (formula.method != threshold_method::bradley)
+            return launch_threshold<true, true>(task, to, result.shape, stream);
+        return bradley_waits(*task.job) ? launch_threshold<false, true>(task, to, result.shape, stream)
+                                        : launch_threshold<false, false>(task, to, result.shape, stream);
     }
     moment_output to{};
     to.job = limit ? moment_job::limit : moment_job::threshold;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <utility>
@@ -70,10 +71,9 @@ bool reaches(const window_job& job, fused_sums sums) {
 
 fused_sums fused_sums_of(const window_job& job, bool squares) {
     if (squares) return fused_sums::squares;
-    const bool few_columns = job.shape.type == dtype::u8 && job.cols.full <= deltas_width;
-    if (few_columns && job.largest_window <= std::int64_t{1} << 23 &&
+    if (job.shape.type == dtype::u8 && job.largest_window <= std::int64_t{1} << 23 &&
         job.rows.extent * job.cols.extent * job.shape.channels >= fewest_pixels)
-        return fused_sums::deltas;
+        return job.cols.full <= deltas_width ? fused_sums::deltas : fused_sums::broad;
     // Below 2^31, so that half a window fits on top.
     const std::int64_t narrow = job.shape.type == dtype::u8 ? std::int64_t{1} << 23 : 32767;
     return job.largest_window <= narrow ? fused_sums::narrow : fused_sums::wide;
@@ -128,11 +128,13 @@ fused_shape choose_shape(const shape_key& of) {
     const auto start_of = [&](std::int64_t band) {
         return 4 + (!prepares ? taken / 3 : prefixes ? 0 : 4 * taken / (5 * band));
     };
-    double best = 0;
+    struct cost_of_block {
+        double cost = 0;
+        std::int64_t threads = 0, strip = 0, band = 0;
+    } costs[std::size(blocks)];
+    int held_by = 0;  // so many sizes of blocks
     for (const auto& [threads, warps_wait] : blocks) {
         if (2 * beyond > threads * columns && threads < most_threads) continue;
-        // Of floats a block's windows are refused together where one sum may have been rounded: the fewer the better.
-        if (sums >= fused_sums::reals && best != 0) break;
         const std::int64_t fits =
             width + beyond <= threads * columns ? width : (threads * columns - beyond) / columns * columns;
         // Strips begin with a line of memory where blocks hold them.
@@ -140,17 +142,24 @@ fused_shape choose_shape(const shape_key& of) {
         if (const std::int64_t lines = up(strip, line_columns) * line_columns; lines <= fits && strip < width)
             strip = lines;
         const std::int64_t strips = up(width, strip);
+        cost_of_block& least = costs[held_by++];
         for (const std::int64_t band : bands_of(sums)) {
             const double held = static_cast<double>(strips * of.channels * up(rows, band) * threads) / resident;
-            const double cost = warps_wait * waves_of(held, prepares) * static_cast<double>(band + start_of(band));
-            if (best != 0 && cost >= best) continue;
-            best = cost;
-            shape.threads = static_cast<int>(threads);
-            shape.strips = static_cast<int>(strips);
-            shape.strip_cols = static_cast<int>(strip);
-            shape.band_rows = static_cast<int>(std::min(band, rows));
+            const double prefix_kernel = prepares && prefixes && (taken + band / 2) / band > 8 ? 1.05 : 1;
+            const double cost =
+                prefix_kernel * warps_wait * waves_of(held, prepares) * static_cast<double>(band + start_of(band));
+            if (least.cost == 0 || cost < least.cost) least = {cost, threads, strip, band};
         }
     }
+    const auto cheaper = [](const cost_of_block& a, const cost_of_block& b) { return a.cost < b.cost; };
+    const cost_of_block* chosen = std::min_element(costs, costs + held_by, cheaper);
+    // Of floats a block's windows are refused together where one sum may have been rounded: the fewer the better.
+    if (sums >= fused_sums::reals)
+        chosen = std::find_if(costs, costs + held_by, [&](const auto& c) { return c.cost <= 1.08 * chosen->cost; });
+    shape.threads = static_cast<int>(chosen->threads);
+    shape.strips = static_cast<int>(up(width, chosen->strip));
+    shape.strip_cols = static_cast<int>(chosen->strip);
+    shape.band_rows = static_cast<int>(std::min(chosen->band, rows));
     shape.bands = static_cast<int>(up(rows, shape.band_rows));
     if (!prepares || shape.bands == 1) return shape;
     std::int64_t segments = 2 * (shape.bands - 1 + taken / shape.band_rows) + 1;
@@ -197,10 +206,12 @@ std::size_t scratch_of(const window_job& job, fused_sums sums, std::int64_t rows
 }  // namespace
 
 std::size_t fused_scratch_bytes(const window_job& job, fused_sums sums, std::int64_t rows) {
-    // Bradley's threshold has squares only where it is the result.
-    if (sums == fused_sums::squares && job.shape.type == dtype::u8)
-        return std::max(scratch_of(job, sums, rows), scratch_of(job, fused_sums_of(job, false), rows));
-    return scratch_of(job, sums, rows);
+    std::size_t bytes = scratch_of(job, sums, rows);
+    if (job.shape.type != dtype::u8 || sums > fused_sums::squares) return bytes;
+    // Bradley's threshold has squares only where it is the result; what lies elsewhere than broad sums want it is
+    // narrow.
+    if (sums == fused_sums::squares) bytes = std::max(bytes, scratch_of(job, fused_sums_of(job, false), rows));
+    return std::max(bytes, scratch_of(job, fused_sums::narrow, rows));
 }
 
 }  // namespace boxsum::cuda

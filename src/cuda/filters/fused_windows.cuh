@@ -322,6 +322,8 @@ struct window_batch {
     int begin_whole, end_whole;  ///< columns whose windows no side cuts
     int high_at, low_at;         ///< places of the ends of the window of `begin` among the columns read
     bool plain;                  ///< no window is cut at the top or bottom, and all rows are valid
+    char* beside;                ///< of slides that wait: shared memory for a thread's columns of a row,
+    int apart;                   ///< so many bytes from that of the row before
     int height[Sums::rows];      ///< rows that each row's windows hold
 
     __device__ explicit window_batch(const sum_line<Sums>& prefixes) : line(prefixes), high(prefixes), low(prefixes) {}
@@ -369,11 +371,30 @@ struct window_batch {
         const int before = begin_owned - begin, skipped = owned ? end_owned - begin_owned : 0;
 #pragma unroll 1
         for (int i = thread; i < end - begin - skipped; i += threads) {
-            const int at = owned && i >= before ? i + skipped : i, h = high_at + at, l = low_at + at;
-            sums window = line.load(h + h / K);
-            window.subtract(line.load(l + l / K));
+            const int at = owned && i >= before ? i + skipped : i;
+            sums window = line.load(entry(high_at + at));
+            window.subtract(line.load(entry(low_at + at)));
             f(begin + at, window);
         }
+    }
+
+    /// The same for those that are owned, whose windows no side cuts, in turn.
+    template <typename F>
+    __device__ void for_each_owned_column(F f) const {
+        int h = entry(high_at + begin_owned - begin + thread), l = entry(low_at + begin_owned - begin + thread);
+#pragma unroll 1
+        for (int col = begin_owned + thread; col < end_owned; col += threads) {
+            sums window = line.load(h);
+            window.subtract(line.load(l));
+            f(col, window);
+            h += threads / K * (K + 1);
+            l += threads / K * (K + 1);
+        }
+    }
+
+    /// Where the prefix sum of a column read is.
+    __device__ static int entry(int place) {
+        return place + static_cast<int>(static_cast<unsigned>(place) / static_cast<unsigned>(K));
     }
 };
 
@@ -429,10 +450,21 @@ class segment_words {
     int slots_;
 };
 
+/// Slides whose first windows can be sums of segments.
+template <typename Slide>
+inline constexpr bool adds_segments = requires(typename Slide::columns sums) {
+    sums.add(sums);
+};
+
+/// Blocks of 128 threads that make segments at once: they wait for memory, and do better with few registers where those
+/// hold all sums.
+template <typename Slide>
+inline constexpr int segment_blocks = adds_segments<Slide> && sizeof(typename Slide::columns) <= 64 ? 8 : 1;
+
 /// Sums of the rows of a segment: one reaches from where a band's first windows begin to where the next band's do.
 /// Where no bands' end there, it is two: up to where those of an earlier band end, and from there on.
 template <typename Slide, typename View>
-__global__ __launch_bounds__(128) void segment_kernel(const __grid_constant__ View t) {
+__global__ __launch_bounds__(128, segment_blocks<Slide>) void segment_kernel(const __grid_constant__ View t) {
     constexpr int K = Slide::K;
     wait_for_predecessor();
     const int slot = static_cast<int>(blockIdx.x) * 128 + static_cast<int>(threadIdx.x);
@@ -493,12 +525,6 @@ __global__ __launch_bounds__(prefix_words* prefix_chunks) inline void prefix_seg
     run(before, [&](int s, std::uint64_t total) { from[static_cast<std::int64_t>(s) * words] = total; });
 }
 
-/// Slides whose first windows can be sums of segments.
-template <typename Slide>
-inline constexpr bool adds_segments = requires(typename Slide::columns sums) {
-    sums.add(sums);
-};
-
 /// Whether sums of segments are made sums of all up to them, so that a band's first windows are a difference of two
 /// instead of a sum of so many.
 template <typename Slide>
@@ -514,7 +540,9 @@ __device__ typename Slide::columns first_columns(const fused_view& t, const type
     const int before = static_cast<int>(t.rows.before), after = static_cast<int>(t.rows.after);
     if (t.segments == nullptr) {
         // Each lot waits for memory. With more than four rows, kernels but those of sums of bytes spill.
-        constexpr int together = sizeof(typename Slide::row) <= 8 && sizeof(typename Slide::columns) <= 32 ? 8 : 4;
+        constexpr bool of_bytes =
+            sizeof(typename Slide::row) == Slide::K && sizeof(typename Slide::columns) == 4 * Slide::K;
+        constexpr int together = of_bytes ? 8 : 4;
         // Integers that all count gain up to a tenth by rows read beyond; with lots of eight they lose at radius 15.
         constexpr bool beyond = Slide::wraps && adds_segments<Slide> && together == 4;
         add_rows<Slide, together, beyond>(sums, t, reader, row - before, row + after);
@@ -661,10 +689,35 @@ __device__ __noinline__ void write_beyond(const fused_view& t, const sum_line<ty
     }
 }
 
-/// Calls emit(window_batch) of all windows of a block in all threads. Grid: strips * bands, channels. A kernel that
+/// A slide whose rows wait in shared memory, rather than in registers, for the batch that they enter or leave with:
+/// results want registers meanwhile. With Beside there is room for as much of each row of a batch again, which its
+/// results may want. What shared memory takes the first-level cache lacks, where leaving rows may still be.
+template <typename Slide, bool Beside>
+class waiting : public Slide {
+  public:
+    using Slide::Slide;
+};
+
+/// How many rows of all have a place in shared memory, and how slides without are called.
+template <typename Slide>
+struct waiting_rows {
+    using slide = Slide;
+    static constexpr int beside = 0, all = 0;
+};
+template <typename Slide, bool Beside>
+struct waiting_rows<waiting<Slide, Beside>> {
+    using slide = Slide;
+    static constexpr int beside = Beside ? Slide::rows : 0, all = beside + 2 * Slide::rows;
+};
+template <typename Slide>
+inline constexpr bool waits = waiting_rows<Slide>::all > 0;
+
+/// Calls emit(window_batch) of all windows of a block in all threads, and ahead(batch) before, when nothing but `row`,
+/// `valid` and places along the row is known: to start copies to `beside`, for which emit() waits with
+/// wait_for_copies<1>(). Grid: strips * bands, channels. A kernel that
 /// touches memory before waits for its predecessor itself.
-template <typename Slide, typename Emit>
-__device__ void for_each_batch(const fused_view& t, Emit emit) {
+template <typename Slide, typename Ahead, typename Emit>
+__device__ void for_each_batch(const fused_view& t, Ahead ahead, Emit emit) {
     // Blocks that start before their predecessors end are shared out among the multiprocessors that have room by then,
     // and wait there: for few, which have one each, that is no matter.
     if (t.few_blocks) let_successor_start();
@@ -727,11 +780,37 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
 
     const typename Slide::reader reader(t, read_col, channel);
     typename Slide::row in[rows], out[rows];
+    constexpr int row_bytes = static_cast<int>(sizeof(typename Slide::row));
+    const int apart = row_bytes * threads;
+    batch.beside = reinterpret_cast<char*>(warp_totals + 32) + row_bytes * thread;
+    batch.apart = apart;
+    [[maybe_unused]] char* const waiting = batch.beside + waiting_rows<Slide>::beside * apart;
+    if constexpr (waits<Slide>) {
+        if (!reads)
 #pragma unroll
-    for (int j = 0; j < rows; ++j) in[j] = out[j] = Slide::nothing(t);
-    const auto enter = [&](int row, bool plain) { fetch(reader, in, row + after, 0, end_row - row, plain); };
+            for (int j = 0; j < 2 * rows; ++j) Slide::nothing(t).put(waiting + j * apart);
+    } else {
+#pragma unroll
+        for (int j = 0; j < rows; ++j) in[j] = out[j] = Slide::nothing(t);
+    }
+    const auto enter = [&](int row, bool plain) {
+        if constexpr (waits<Slide>)
+            reader.template start<rows>(waiting, apart, row + after, 0, end_row - row, plain);
+        else
+            fetch(reader, in, row + after, 0, end_row - row, plain);
+    };
     const auto leave = [&](int row, bool plain) {
-        fetch(reader, out, row - before - 1, first_row + 1 - row, end_row - row, plain);
+        if constexpr (waits<Slide>)
+            reader.template start<rows>(waiting + rows * apart, apart, row - before - 1, first_row + 1 - row,
+                                        end_row - row, plain);
+        else
+            fetch(reader, out, row - before - 1, first_row + 1 - row, end_row - row, plain);
+    };
+    const auto next = [&](int row) {
+        if (!reads || row >= end_row) return;
+        const bool plain = row >= first_plain && row < end_plain;
+        enter(row, plain);
+        leave(row, plain);
     };
     // Entering rows are not waited for while those of the first windows are read.
     if (reads) enter(first_row, first_row < end_plain);
@@ -741,13 +820,30 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
     Slide slide(t, first);
     if (!slide.begins()) return;
     if (reads) leave(first_row, false);
+    if constexpr (waits<Slide>) group_copies();
     for (int row = first_row; row < end_row; row += rows) {
         if constexpr (shifts_late<typename Slide::reader>) {
             reader.shift(in, row + after, 0, end_row - row);
             reader.shift(out, row - before - 1, first_row + 1 - row, end_row - row);
         }
+        if constexpr (waits<Slide>) {
+            wait_for_copies<0>();
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                in[j] = Slide::row::at(waiting + j * apart);
+                out[j] = Slide::row::at(waiting + (rows + j) * apart);
+            }
+        }
         // What each thread's columns come to, row by row, and those of the threads before it.
         const sums mine = slide.advance(in, out);
+        batch.row = row;
+        batch.valid = end_row - row < rows ? end_row - row : rows;
+        if constexpr (waits<Slide>) {
+            ahead(batch);
+            group_copies();
+            next(row + rows);
+            group_copies();
+        }
         sums until = mine;
 #pragma unroll
         for (int distance = 1; distance < 32; distance *= 2) {
@@ -772,13 +868,7 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
                 if (behind_last > 0) write_beyond<Slide>(t, line, first_read, width - 1, 1, behind_last);
             }
         }
-        if (reads && row + rows < end_row) {
-            const bool plain = row + rows >= first_plain && row + rows < end_plain;
-            enter(row + rows, plain);
-            leave(row + rows, plain);
-        }
-        batch.row = row;
-        batch.valid = end_row - row < rows ? end_row - row : rows;
+        if constexpr (!waits<Slide>) next(row + rows);
         batch.plain = row >= first_uncut && row < end_uncut;
 #pragma unroll
         for (int j = 0; j < rows; ++j) batch.height[j] = static_cast<int>(t.rows.full);
@@ -794,6 +884,12 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
         emit(batch);
     }
     slide.ends();
+}
+
+template <typename Slide, typename Emit>
+__device__ void for_each_batch(const fused_view& t, Emit emit) {
+    for_each_batch<Slide>(
+        t, [](const auto&) {}, emit);
 }
 
 template <typename Pixel, typename Sum, bool Squares, int K, typename Emit>
@@ -878,7 +974,7 @@ void launch_sliding(void (*kernel)(View, Parameters...), View t, const fused_sha
     t.few_blocks = std::int64_t{shape.strips} * shape.bands * t.channels <= limits.multiprocessors;
     if (shape.prepared) {
         const auto blocks = static_cast<unsigned>((shape.segment_cols / K + 127) / 128);
-        launch(segment_kernel<Slide, View>,
+        launch(segment_kernel<typename waiting_rows<Slide>::slide, View>,
                {.grid = {blocks, static_cast<unsigned>(shape.segments), channels},
                 .block = 128,
                 .overlaps_predecessor = overlap},
@@ -898,7 +994,8 @@ void launch_sliding(void (*kernel)(View, Parameters...), View t, const fused_sha
            {.grid = {static_cast<unsigned>(shape.strips * shape.bands), channels, 1},
             .block = static_cast<unsigned>(shape.threads),
             .shared_bytes =
-                static_cast<std::size_t>((K + 1) * shape.threads * entry_bytes) + 32 * sizeof(typename Slide::sums),
+                static_cast<std::size_t>((K + 1) * shape.threads * entry_bytes) + 32 * sizeof(typename Slide::sums) +
+                waiting_rows<Slide>::all * sizeof(typename Slide::row) * static_cast<std::size_t>(shape.threads),
             .overlaps_predecessor = overlap},
            stream, t, arguments...);
 }

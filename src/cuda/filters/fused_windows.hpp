@@ -15,6 +15,7 @@ namespace boxsum::cuda {
 enum class fused_sums {
     deltas,   ///< of 8u over few columns: sums of 32 bits in one row of seven, in 16 by how much the others differ
     narrow,   ///< sums of 32 bits
+    broad,    ///< the same of 8u, of twice the columns a thread: for windows of many
     wide,     ///< sums of 64 bits
     squares,  ///< sums and sums of squares: of 32 bits each for 8u, of 64 for the rest
     counted,  ///< sums of integers that count, and how many they are, in 64 bits
@@ -37,6 +38,7 @@ fused_sums sliding_sums_of(const filters::window_job& job, bool squares = false)
 
 /// Columns that a thread owns: as many as its registers hold sums and pixels of.
 constexpr int fused_columns(dtype pixel, fused_sums sums) {
+    if (sums == fused_sums::broad) return 16;
     return sums >= fused_sums::reals || (sums == fused_sums::counted && pixel != dtype::u8) ? 4 : 8;
 }
 

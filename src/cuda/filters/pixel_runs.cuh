@@ -81,6 +81,16 @@ struct pixel_run {
         return run;
     }
 
+    /// To memory that is aligned like that.
+    __device__ void put(char* to) const {
+        constexpr int at_once = words < 4 ? words : 4;
+        static_assert(words == at_once);
+        vector_of<std::uint32_t, at_once> all;
+#pragma unroll
+        for (int i = 0; i < words; ++i) all.x[i] = word[i];
+        *reinterpret_cast<vector_of<std::uint32_t, at_once>*>(to) = all;
+    }
+
     /// So many pixels from there, behind which nothing is read.
     __device__ static pixel_run first_of(const char* from, int pixels) {
         pixel_run run;
@@ -326,6 +336,25 @@ class run_reader {
             to[j] = lie_ == columns::turned  ? to[j].turned()
                     : lie_ == columns::first ? run::all_one(to[j].word[0])
                                              : run::all_one(to[j].word[run::words - 1] >> (32 - run::bits));
+    }
+
+    /// The same, on their way to rows of shared memory that lie `apart` bytes from each other: the thread waits for
+    /// them with wait_for_copies().
+    template <int N>
+    __device__ void start(char* to, int apart, int first, int begin, int end, bool plain) const {
+        if (plain && lie_ == columns::together) {
+            const char* from = at_ + first * t_.image_stride;
+#pragma unroll
+            for (int j = 0; j < N; ++j) {
+                copy_async<static_cast<int>(sizeof(run))>(to + j * apart, from);
+                from += t_.image_stride;
+            }
+        } else {
+            run rows[N];
+            read(rows, first, begin, end, plain);
+#pragma unroll
+            for (int j = 0; j < N; ++j) rows[j].put(to + j * apart);
+        }
     }
 
   private:

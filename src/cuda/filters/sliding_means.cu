@@ -221,7 +221,8 @@ void launch_sliding_means(const real_windows& windows, const real_finish& to, st
     void* const segments = static_cast<std::byte*>(windows.scratch) + refused_bytes(job, shape);
     auto* const refused = static_cast<std::uint32_t*>(windows.scratch);
     if (sums == fused_sums::reals)
-        launch_means<exact_floats<counts_as::all, reals>>(windows, to, refused, segments, sums, shape, stream);
+        launch_means<waiting<exact_floats<counts_as::all, reals>, false>>(windows, to, refused, segments, sums, shape,
+                                                                          stream);
     else if (sums == fused_sums::counted_reals)
         launch_means<exact_floats<counts_as::samples, reals>>(windows, to, refused, segments, sums, shape, stream);
     else if (sums == fused_sums::weighted_reals)

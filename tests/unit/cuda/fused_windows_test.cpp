@@ -180,15 +180,46 @@ TEST_F(fused_windows, differences_of_rows_of_a_large_image_have_the_results_of_t
         }
 }
 
+/// Windows of more columns, of which a thread owns sixteen where rows begin in units of them.
+TEST_F(fused_windows, wide_windows_of_a_large_image_have_the_results_of_the_cpu) {
+    for (const border_mode border : {border_mode::shrink, border_mode::reflect, border_mode::wrap})
+        for (const std::int64_t gap : {15, 0}) {
+            if (border != border_mode::shrink && gap == 0) continue;
+            const std::int64_t above = border == border_mode::shrink ? 40 : 9;
+            const filter_case s{dtype::u8, 1190, 1777, 1, 1, window(window_extents{above, 31, 70, 66}), border};
+            placed image(test::packed(s.type, s.rows, s.cols, 1), gap, 0);
+            fill(image.view(), pattern::random, 7);
+            const filter_options options = test::options_of(s);
+            const filters::window_job job = filters::windows_of({image.view().shape}, options);
+            ASSERT_EQ(cuda::fused_sums_of(job, false), cuda::fused_sums::broad);
+            const any_view from = upload(image);
+            const auto expect_like_cpu = [&](const auto& on_device, const auto& on_cpu, const char* what) {
+                placed wanted(test::packed(s.type, s.rows, s.cols, 1), gap, 0);
+                const any_view result = upload(wanted);
+                on_device(result);
+                on_cpu(wanted.view());
+                expect_fetched(wanted, result, test::text_of(s) + ", gap " + std::to_string(gap) + ": " + what);
+            };
+            expect_like_cpu([&](const any_view& to) { cuda::box_filter({from}, {to}, stream(), options); },
+                            [&](const any_view& to) { box_filter({image.view()}, {to}, options); }, "mean");
+            const threshold_rule rule{.method = threshold_method::bradley};
+            expect_like_cpu(
+                [&](const any_view& to) { cuda::adaptive_threshold({from}, {to}, stream(), rule, options); },
+                [&](const any_view& to) { adaptive_threshold({image.view()}, {to}, rule, options); }, "Bradley");
+            memory_.clear();
+        }
+}
+
 /// Which images they are chosen for.
-TEST_F(fused_windows, differences_of_rows_are_taken_of_few_columns_of_large_images) {
+TEST_F(fused_windows, columns_of_a_thread_are_chosen_by_windows_and_size) {
     const auto sums = [](dtype type, std::int64_t rows, std::int64_t cols, window_extents w) {
         filter_options options;
         options.window = window(w);
         return cuda::fused_sums_of(filters::windows_of({test::packed(type, rows, cols, 1)}, options), false);
     };
     EXPECT_EQ(sums(dtype::u8, 2048, 1024, {500, 500, 64, 63}), cuda::fused_sums::deltas);
-    EXPECT_EQ(sums(dtype::u8, 2048, 1024, {3, 3, 64, 64}), cuda::fused_sums::narrow);
+    EXPECT_EQ(sums(dtype::u8, 2048, 1024, {3, 3, 64, 64}), cuda::fused_sums::broad);
+    EXPECT_EQ(sums(dtype::u8, 2047, 1024, {3, 3, 64, 64}), cuda::fused_sums::narrow);
     EXPECT_EQ(sums(dtype::u8, 2047, 1024, {3, 3, 3, 3}), cuda::fused_sums::narrow);
     EXPECT_EQ(sums(dtype::u16, 2048, 1024, {3, 3, 3, 3}), cuda::fused_sums::narrow);
 }
@@ -238,6 +269,51 @@ TEST_F(fused_windows, windows_of_few_segments_have_the_results_of_the_cpu) {
     cuda::box_filter({from}, {result}, stream(), options);
     box_filter({image.view()}, {mean.view()}, options);
     expect_fetched(mean, result, test::text_of(s));
+}
+
+/// Blocks so large that their rows do not wait in shared memory.
+TEST_F(fused_windows, windows_of_the_largest_blocks_have_the_results_of_the_cpu) {
+    const filter_case s{dtype::u8, 9, 1402, 1, 1, window(window_extents{2, 3, 601, 590}), border_mode::reflect};
+    placed image(test::packed(s.type, s.rows, s.cols, 1), 6, 0);
+    fill(image.view(), pattern::random, 9);
+    const filter_options options = test::options_of(s);
+    const filters::window_job job = filters::windows_of({image.view().shape}, options);
+    ASSERT_EQ(cuda::fused_shape_of(job, cuda::fused_sums::squares, s.rows).threads, 512);
+    const any_view from = upload(image);
+    for (const threshold_method method : {threshold_method::sauvola, threshold_method::bradley}) {
+        placed ink(test::packed(dtype::u8, s.rows, s.cols, 1), 6, 0);
+        const any_view inks = upload(ink);
+        const threshold_rule rule{.method = method};
+        cuda::adaptive_threshold({from}, {inks}, stream(), rule, options);
+        adaptive_threshold({image.view()}, {ink.view()}, rule, options);
+        expect_fetched(ink, inks, test::text_of(s) + ": ink");
+    }
+    placed mean(test::packed(dtype::f32, s.rows, s.cols, 1), 0, 0), deviation(mean.view().shape, 0, 0);
+    const any_view means = upload(mean), deviations = upload(deviation);
+    cuda::local_statistics({from}, {.mean = means, .deviation = deviations}, stream(), options);
+    local_statistics({image.view()}, {.mean = mean.view(), .deviation = deviation.view()}, options);
+    expect_fetched(mean, means, test::text_of(s) + ": mean");
+    expect_fetched(deviation, deviations, test::text_of(s) + ": deviation");
+}
+
+/// Every pixel is a tie, which single precision does not tell.
+TEST_F(fused_windows, flat_images_have_the_decisions_of_the_cpu) {
+    for (const int value : {0, 1, 77, 130, 255})
+        for (const threshold_method method : {threshold_method::niblack, threshold_method::sauvola})
+            for (const std::int64_t radius : {1, 2, 3, 5}) {
+                const filter_case s{dtype::u8, 19, 64, 1, 1, window_radius(radius, radius + 1), border_mode::reflect};
+                placed image(test::packed(s.type, s.rows, s.cols, s.channels), 0, 0);
+                for (std::int64_t row = 0; row < s.rows; ++row)
+                    std::memset(static_cast<char*>(image.view().data) + row * image.view().shape.row_stride, value,
+                                static_cast<std::size_t>(s.cols));
+                const threshold_rule rule{.method = method, .k = 0.0};
+                placed limit(test::packed(dtype::u8, s.rows, s.cols, s.channels), 0, 0);
+                const any_view limits = upload(limit), from = upload(image);
+                cuda::adaptive_threshold({from}, {limits}, stream(), rule, test::options_of(s));
+                adaptive_threshold({image.view()}, {limit.view()}, rule, test::options_of(s));
+                expect_fetched(limit, limits, std::to_string(value) + ", radius " + std::to_string(radius));
+                memory_.clear();
+            }
 }
 
 /// Sums and pixels times their factors have more than 24 bits.

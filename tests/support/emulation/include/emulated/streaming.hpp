@@ -47,4 +47,17 @@ void copy_async(void* to_shared, const void* from, int valid) {
     emulation::do_later(emulation::make_work(bytes_copy<Bytes>{to_shared, from, valid}));
 }
 
+template <int Bytes>
+void copy_async(void* to_shared, const void* from) {
+    copy_async<Bytes>(to_shared, from, Bytes);
+}
+
+/// Groups end where all copies do.
+inline void group_copies() {}
+
+template <int Open>
+void wait_for_copies() {
+    emulation::finish_own_work();
+}
+
 }  // namespace boxsum::cuda
