@@ -1145,7 +1145,7 @@ MUTANTS = (
            "src/cpu/filters/sampled_windows.hpp", "masked windows", "real_samples*every_width*",
            "j < row + axis.width() - 1", "j < row + axis.width() - 2"),
     Mutant("deviations_of_too_few", "32-bit deviations of integers with too few pixels that count are not filled",
-           "src/cpu/filters/sampled_filters.cpp", "masked windows", "samples*definition*",
+           "src/cpu/filters/sampled_filters.cpp", "masked windows", "samples*32_bits*",
            "deviation[i] = counts[i] >= least ? deviation[i] : fill;", ""),
     Mutant("blocks_of_weights_that_begin_anywhere", "a part's windows of weights begin their blocks of groups where the part does",
            "src/cpu/filters/weighted_groups.hpp", "masked windows", "real_samples*parts*",

@@ -264,6 +264,32 @@ TYPED_TEST(samples, statistics_are_the_definition) {
     });
 }
 
+/// Of integers the same bits but for their rounding.
+TYPED_TEST(samples, deviations_of_32_bits_are_those_of_64_rounded) {
+    using T = TypeParam;
+    every_case<T>([](const images<T>& of, const sample_case& c, const definition<T>&) {
+        const auto& v = of.image.view();
+        const auto make = [&](auto type) { return picture<decltype(type)>(2, v.rows(), v.cols(), v.channels(), 2); };
+        auto mean = make(0.0), deviation = make(0.0), count = make(0.0);
+        auto narrow_mean = make(0.0f), narrow = make(0.0f), alone = make(0.0f), number = make(0.0f);
+        local_statistics(of.inputs(c), {.mean = mean.view(), .deviation = deviation.view(), .count = count.view()},
+                         c.options);
+        local_statistics(of.inputs(c), {.mean = narrow_mean.view(), .deviation = narrow.view(), .count = number.view()},
+                         c.options);
+        local_statistics(of.inputs(c), {.deviation = alone.view()}, c.options);
+        oracle::each(v, [&](auto... at) {
+            const double m = mean.view()(at...), d = deviation.view()(at...);
+            const long double error = std::is_integral_v<T> && !c.weighted ? 0 : 0x1p-22L;
+            EXPECT_TRUE(close(static_cast<float>(m), narrow_mean.view()(at...), error * std::abs(m)));
+            EXPECT_TRUE(close(static_cast<float>(d), narrow.view()(at...), error * std::abs(d)));
+            EXPECT_TRUE(close(narrow.view()(at...), alone.view()(at...), 0));
+            EXPECT_EQ(static_cast<float>(count.view()(at...)), number.view()(at...));
+        });
+        EXPECT_TRUE(narrow_mean.guards_intact() && narrow.guards_intact() && alone.guards_intact() &&
+                    number.guards_intact());
+    });
+}
+
 template <typename T>
 class real_samples : public testing::Test {};
 using real_types = testing::Types<float, double>;

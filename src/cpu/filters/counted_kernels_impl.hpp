@@ -138,14 +138,9 @@ void numbers_along(s32* counts, const s32* line, s32* running, i64 width, i64 co
     }
 }
 
-/// The inverse of numbers below 2^31, rounded once: two steps of Newton's leave less than 2^-52 of it, and the third is
-/// exact but for its rounding. No such inverse is nearer than 2^-85 of itself to the middle between two doubles.
 BOXSUM_INLINE inline reals inverse_of(reals n) {
 #if defined(__AVX512F__)
-    const __m512d v = (__m512d)n, one = _mm512_set1_pd(1);
-    __m512d y = _mm512_maskz_rcp14_pd(0xff, v);  // masked, for the warnings of GCC 12
-    for (int step = 0; step < 3; ++step) y = _mm512_fmadd_pd(_mm512_fnmadd_pd(v, y, one), y, y);
-    return (reals)y;
+    return (reals)BOXSUM_ROWS::inverse_of((__m512d)n);
 #else
     return 1.0 / n;
 #endif

@@ -150,8 +150,8 @@ class axis_merges {
             inverse_[c] = 1 / static_cast<f64>(axis.count(std::min(c, axis.extent - 1)));
     }
 
-    moments_along along(merge_shares beyond, std::int64_t plane, bool deviations) const noexcept {
-        return {groups_.data(), begin_.data(), inverse_.data(), beyond, plane, deviations};
+    moments_along along(merge_shares beyond, std::int64_t plane, bool deviations, bool streaming) const noexcept {
+        return {groups_.data(), begin_.data(), inverse_.data(), beyond, plane, deviations, streaming};
     }
 
   private:
@@ -199,7 +199,8 @@ class group_moments {
           line_(zeros(2 * plane_)),
           positions_(job, rows),
           plan_(job.rows),
-          merges_(job.cols) {
+          merges_(job.cols),
+          streaming_(job.streams(2 * sizeof(f32))) {
         if (job.rows.reduced()) {
             beyond_rows_ = zeros(down_.windows.stride);
             merge_what_lies_beyond();
@@ -214,7 +215,8 @@ class group_moments {
     bool compute(std::int64_t group, Out* const* means, Out* const* spreads, bool deviations) {
         move_to(group);
         const merge_shares beyond = merge_plan::shares(job_.cols.width(), job_.cols.beyond());
-        const moments_along how = merges_.along(beyond, plane_, deviations);
+        const bool streaming = sizeof(Out) == 4 && streaming_;  // what is made in double is read again
+        const moments_along how = merges_.along(beyond, plane_, deviations, streaming);
         const auto kernel = [&] {
             if constexpr (sizeof(Out) == 4)
                 return job_.kernels->block.along_moments_32f;
@@ -358,6 +360,7 @@ class group_moments {
     row_positions<Pixel> positions_;
     merge_plan plan_;
     axis_merges merges_;
+    bool streaming_;
     const sample_kernels<Pixel>& samples_ = std::get<sample_kernels<Pixel>>(job_.kernels->sample);
 };
 

@@ -245,9 +245,10 @@ bool along_moments(Out* const* means, Out* const* spreads, const f64* line, grou
         if (merge_along(mean, spread, line + c * step, windows, beyond, along, c / 8, rounded, channels))
             any |= mark_what_is_not_finite(mean, spread, rounded * step);
         const i64 n = (cols - c < together ? cols - c : together) * channels;
-        if (means != nullptr) put_rows(means, c * channels, mean, nullptr, 0, n, false);
-        put_rows(spreads, c * channels, spread, nullptr, 0, n, false);
+        if (means != nullptr) put_rows(means, c * channels, mean, nullptr, 0, n, how.streaming);
+        put_rows(spreads, c * channels, spread, nullptr, 0, n, how.streaming);
     }
+    end_lines(how.streaming);
     return any;
 }
 

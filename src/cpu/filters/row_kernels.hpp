@@ -104,6 +104,7 @@ struct moments_along {
     merge_shares beyond;
     std::int64_t plane;  ///< of the line
     bool deviations;     ///< instead of variances
+    bool streaming;      ///< results are stored past the caches, where a kernel can
 };
 
 /// Floating rows: sums, and (mean, sum of squared deviations) pairs merged as in Chan, Golub, LeVeque 1979, eq. 2.1:

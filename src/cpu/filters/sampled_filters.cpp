@@ -313,13 +313,17 @@ void integer_deviations_band(const row_job& job, const window_outputs& outputs, 
                 sum_windows.start(sums.data(), row);
                 square_windows.start(squares.data(), row);
             }
-            // Where nothing counts, numbers are whatever, but divided by 1.
-            for (std::int64_t i = 0; i < n; ++i) divisors[i] = counts[i] + (counts[i] == 0 ? 1 : 0);
+            u32 few = 0;  // its uppermost bit: whether some windows have no result
+            for (std::int64_t i = 0; i < n; ++i) {
+                few |= counts[i] - least;
+                divisors[i] = std::max(counts[i], u32{1});  // where nothing counts, numbers are whatever
+            }
             f32* const mean =
                 outputs.mean.data == nullptr ? unwanted.data() : job.row_to<f32>(outputs.mean, row, b.plane) + first;
             f32* const deviation = job.row_to<f32>(outputs.deviation, row, b.plane) + first;
             moments(mean, deviation, sum_windows.next(first, n), square_windows.next(first, n), A{1}, divisors.data(),
                     static_cast<A>(stored_as<Pixel>::offset), n);
+            if (few >> 31 == 0) return;
             for (std::int64_t i = 0; i < n; ++i) {
                 mean[i] = counts[i] >= least ? mean[i] : fill;
                 deviation[i] = counts[i] >= least ? deviation[i] : fill;
