@@ -21,16 +21,21 @@ def _image(image: Any) -> Any:
     return image
 
 
+def _real(image: Any) -> Any:
+    """What cuCIM makes of the image's dtype: float32 of all integers here, which scikit-image makes float64 of."""
+    return np.float64 if image.dtype == np.float64 else np.float32
+
+
 @drop_in("cucim.skimage.filters:threshold_niblack", defined_in="cucim.skimage.filters.thresholding")
 def threshold_niblack(image: Any, window_size: Any = 15, k: float = 0.2) -> Any:
-    """Images of two axes, of uint8, uint16, int16, float32 and float64."""
+    """Images of two axes, of uint8, uint16, int16, float32 and float64; thresholds are float32 but of float64."""
     size = odd_sizes(window_size, _image(image))
-    return threshold(image, size, method="niblack", k=-float(k), border="mirror", result="threshold")
+    return threshold(image, size, method="niblack", k=-float(k), border="mirror", result="threshold", dtype=_real(image))
 
 
 @drop_in("cucim.skimage.filters:threshold_sauvola", defined_in="cucim.skimage.filters.thresholding")
 def threshold_sauvola(image: Any, window_size: Any = 15, k: float = 0.2, r: float | None = None) -> Any:
-    """Images of two axes, of uint8, uint16, int16, float32 and float64."""
+    """Images of two axes, of uint8, uint16, int16, float32 and float64; thresholds are float32 but of float64."""
     size = odd_sizes(window_size, _image(image))
     if r is None and image.dtype.kind == "f":
         r = 1.0
@@ -40,7 +45,7 @@ def threshold_sauvola(image: Any, window_size: Any = 15, k: float = 0.2, r: floa
     if not r > 0:
         raise NotCovered("an r that is not above 0")
     return threshold(
-        image, size, method="sauvola", k=float(k), r=float(r), border="mirror", result="threshold"
+        image, size, method="sauvola", k=float(k), r=float(r), border="mirror", result="threshold", dtype=_real(image)
     )
 
 
@@ -54,14 +59,15 @@ def threshold_local(
     param: Any = None,
     cval: float = 0,
 ) -> Any:
-    """``method="mean"`` of images of two axes, of uint8, uint16, int16, float32 and float64."""
+    """``method="mean"`` of images of two axes, of uint8, uint16, int16, float32 and float64; thresholds are float32 but of
+    float64."""
     if method != "mean":
         raise NotCovered(f"method={method!r}")
     _image(image)
     sizes = block_sizes(block_size)
     if mode not in BORDERS:
         raise NotCovered(f"mode={mode!r}")
-    real = np.float32 if image.dtype == np.float32 else np.float64
+    real = _real(image)
     if image.dtype.kind in "iu" and mode == "constant" and (cval != int(cval) or not 0 <= cval <= 127):
         image = image.astype(real)  # a border of another value than pixels can have
     means = box_filter(image, sizes, border=BORDERS[mode], cval=cval, dtype=real)
