@@ -784,6 +784,12 @@ void launch_moments(const fused_task& task, moment_output to, stream_ref stream)
     }
 }
 
+/// Whether rows wait in shared memory, where threads do not wait for those that are no units to get there.
+template <int K>
+bool rows_wait(const fused_task& task, const fused_shape& shape) {
+    return shape.threads <= most_waiting_threads && on_device<u8, K>(task, shape).in_units;
+}
+
 template <moment_job Job>
 void launch_floats(const fused_task& task, float_output to, stream_ref stream) {
     constexpr int columns = fused_columns(dtype::u8, fused_sums::squares);
@@ -801,7 +807,7 @@ void launch_floats(const fused_task& task, float_output to, stream_ref stream) {
         launch_fused<byte_slide<true, waits(), columns>>(fused_float_kernel<Job, waits(), columns>, task, shape, stream,
                                                          compared_of<u8>(task), to);
     };
-    shape.threads <= most_waiting_threads ? launch_kernel(std::true_type{}) : launch_kernel(std::false_type{});
+    rows_wait<columns>(task, shape) ? launch_kernel(std::true_type{}) : launch_kernel(std::false_type{});
 }
 
 template <bool Squares, bool Waits>
@@ -810,7 +816,7 @@ void launch_threshold(const fused_task& task, binary_output to, const view_shape
     constexpr int columns = fused_columns(dtype::u8, sums);
     const fused_shape shape = fused_shape_of(*task.job, sums, task.end_row - task.first_row);
     if constexpr (Waits)
-        if (shape.threads > most_waiting_threads) return launch_threshold<Squares, false>(task, to, result, stream);
+        if (!rows_wait<columns>(task, shape)) return launch_threshold<Squares, false>(task, to, result, stream);
     to.inverse = 1.0f / static_cast<float>(task.job->rows.full * task.job->cols.full);
     const auto in_units = [](const void* data, const view_shape& s) {
         return s.channels == 1 && reinterpret_cast<std::uintptr_t>(data) % columns == 0 && s.row_stride % columns == 0;

@@ -3,7 +3,9 @@
 #include "cuda/runtime/device_limits.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -86,7 +88,8 @@ bool fused_supports(const window_job& job, bool squares) {
     const std::int64_t most = job.shape.type != dtype::u8   ? std::int64_t{1} << 30
                               : sums == fused_sums::squares ? (std::int64_t{1} << 18) - 1
                                                             : std::int64_t{1} << 23;
-    return reaches(job, sums) && job.largest_window <= most;
+    // Broad sums have no blocks of 512 threads: what wants those is narrow.
+    return reaches(job, sums == fused_sums::broad ? fused_sums::narrow : sums) && job.largest_window <= most;
 }
 
 fused_sums sliding_sums_of(const window_job& job, bool squares) {
@@ -135,6 +138,7 @@ fused_shape choose_shape(const shape_key& of) {
     int held_by = 0;  // so many sizes of blocks
     for (const auto& [threads, warps_wait] : blocks) {
         if (2 * beyond > threads * columns && threads < most_threads) continue;
+        if (sums == fused_sums::broad && threads == most_threads && held_by > 0) break;  // which are narrow
         const std::int64_t fits =
             width + beyond <= threads * columns ? width : (threads * columns - beyond) / columns * columns;
         // Strips begin with a line of memory where blocks hold them.
@@ -185,12 +189,16 @@ fused_shape choose_shape(const shape_key& of) {
 
 fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t rows) {
     // Choosing takes longer than all else of a call on the host, and calls come again.
-    thread_local std::optional<std::pair<shape_key, fused_shape>> last;
+    thread_local std::array<std::optional<std::pair<shape_key, fused_shape>>, 4> known;
+    thread_local std::size_t oldest = 0;
     const shape_key key{
         job.shape.type,  sums,          rows, job.shape.channels, job.cols.extent, job.rows.before, job.rows.after,
         job.cols.before, job.cols.after};
-    if (!last || last->first != key) last.emplace(key, choose_shape(key));
-    return last->second;
+    for (const auto& one : known)
+        if (one && one->first == key) return one->second;
+    auto& one = known[oldest++ % known.size()];
+    one.emplace(key, choose_shape(key));
+    return one->second;
 }
 
 namespace {
@@ -206,11 +214,10 @@ std::size_t scratch_of(const window_job& job, fused_sums sums, std::int64_t rows
 }  // namespace
 
 std::size_t fused_scratch_bytes(const window_job& job, fused_sums sums, std::int64_t rows) {
-    std::size_t bytes = scratch_of(job, sums, rows);
-    if (job.shape.type != dtype::u8 || sums > fused_sums::squares) return bytes;
-    // Bradley's threshold has squares only where it is the result; what lies elsewhere than broad sums want it is
+    const std::size_t bytes = scratch_of(job, sums, rows);
+    if (job.shape.type != dtype::u8 || (sums != fused_sums::broad && sums != fused_sums::squares)) return bytes;
+    // Bradley's threshold has squares only where it is the result, and what lies elsewhere than broad sums want it is
     // narrow.
-    if (sums == fused_sums::squares) bytes = std::max(bytes, scratch_of(job, fused_sums_of(job, false), rows));
     return std::max(bytes, scratch_of(job, fused_sums::narrow, rows));
 }
 

@@ -305,10 +305,11 @@ class sum_line {
     Sums* at_;
 };
 
-/// Windows of `valid` rows around the columns of a strip, begin .. end - 1. There are two ways through them. A thread
-/// may own K neighbouring columns: it then works on all of them at once and writes them together. Or threads take one
-/// column after the other, in turn: those of a warp write side by side wherever rows start. With the first, columns
-/// that cannot be owned, since a side cuts their windows or K of them do not fit, are left to the second.
+/// Windows of `valid` rows around the columns of a strip, begin .. end - 1. There are two ways through them, the second
+/// of which for_each_owned_column() goes without looking for sides. A thread may own K neighbouring columns: it then
+/// works on all of them at once and writes them together. Or threads take one column after the other, in turn: those of
+/// a warp write side by side wherever rows start. With the first, columns that cannot be owned, since a side cuts their
+/// windows or K of them do not fit, are left to the second.
 template <typename Sums, int K>
 struct window_batch {
     using sums = Sums;
@@ -714,8 +715,8 @@ inline constexpr bool waits = waiting_rows<Slide>::all > 0;
 
 /// Calls emit(window_batch) of all windows of a block in all threads, and ahead(batch) before, when nothing but `row`,
 /// `valid` and places along the row is known: to start copies to `beside`, for which emit() waits with
-/// wait_for_copies<1>(). Grid: strips * bands, channels. A kernel that
-/// touches memory before waits for its predecessor itself.
+/// wait_for_copies<1>(). Grid: strips * bands, channels. A kernel that touches memory before waits for its predecessor
+/// itself.
 template <typename Slide, typename Ahead, typename Emit>
 __device__ void for_each_batch(const fused_view& t, Ahead ahead, Emit emit) {
     // Blocks that start before their predecessors end are shared out among the multiprocessors that have room by then,
@@ -818,7 +819,13 @@ __device__ void for_each_batch(const fused_view& t, Ahead ahead, Emit emit) {
     if (reads && (t.segments == nullptr || read_col < end_col + right))
         first = first_columns<Slide>(t, reader, band, first_row, read_col, channel);
     Slide slide(t, first);
-    if (!slide.begins()) return;
+    if (!slide.begins()) {
+        if constexpr (waits<Slide>) {  // no copy ends in memory that another block has by then
+            group_copies();
+            wait_for_copies<0>();
+        }
+        return;
+    }
     if (reads) leave(first_row, false);
     if constexpr (waits<Slide>) group_copies();
     for (int row = first_row; row < end_row; row += rows) {

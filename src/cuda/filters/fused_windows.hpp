@@ -104,7 +104,7 @@ struct fused_task {
     const_any_view mask = {};  ///< without data: none
 };
 
-/// Of the image's type. `sums`: fused_sums_of() the job, or narrow where that says deltas.
+/// Of the image's type. `sums`: fused_sums_of() the job, or narrow where that says deltas or broad.
 void enqueue_fused_means(const fused_task& task, fused_sums sums, const any_view& result, stream_ref stream);
 
 /// 32f or 64f.

@@ -220,10 +220,14 @@ void launch_sliding_means(const real_windows& windows, const real_finish& to, st
     const fused_shape shape = fused_shape_of(job, sums, windows.end_row - windows.first_row);
     void* const segments = static_cast<std::byte*>(windows.scratch) + refused_bytes(job, shape);
     auto* const refused = static_cast<std::uint32_t*>(windows.scratch);
-    if (sums == fused_sums::reals)
-        launch_means<waiting<exact_floats<counts_as::all, reals>, false>>(windows, to, refused, segments, sums, shape,
-                                                                          stream);
-    else if (sums == fused_sums::counted_reals)
+    if (sums == fused_sums::reals) {
+        using floats = exact_floats<counts_as::all, reals>;
+        // Rows that are no units would be waited for on their way to shared memory.
+        if (lies_in_units(windows.image, 16))
+            launch_means<waiting<floats, false>>(windows, to, refused, segments, sums, shape, stream);
+        else
+            launch_means<floats>(windows, to, refused, segments, sums, shape, stream);
+    } else if (sums == fused_sums::counted_reals)
         launch_means<exact_floats<counts_as::samples, reals>>(windows, to, refused, segments, sums, shape, stream);
     else if (sums == fused_sums::weighted_reals)
         launch_means<exact_floats<counts_as::weights, reals>>(windows, to, refused, segments, sums, shape, stream);

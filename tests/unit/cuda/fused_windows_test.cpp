@@ -224,6 +224,23 @@ TEST_F(fused_windows, columns_of_a_thread_are_chosen_by_windows_and_size) {
     EXPECT_EQ(sums(dtype::u16, 2048, 1024, {3, 3, 3, 3}), cuda::fused_sums::narrow);
 }
 
+/// Blocks of 512 threads have eight columns a thread: where windows are too wide for those, tables are faster.
+TEST_F(fused_windows, blocks_of_broad_sums_are_small) {
+    const auto job_of = [](std::int64_t beyond) {
+        filter_options options;
+        options.window = window(window_extents{20, 20, beyond, beyond});
+        return filters::windows_of({test::packed(dtype::u8, 16384, 16384, 1)}, options);
+    };
+    for (const std::int64_t beyond : {100, 500, 1000, 1016}) {
+        const filters::window_job job = job_of(beyond);
+        ASSERT_TRUE(cuda::fused_supports(job, false)) << beyond;
+        ASSERT_EQ(cuda::fused_sums_of(job, false), cuda::fused_sums::broad) << beyond;
+        EXPECT_LE(cuda::fused_shape_of(job, cuda::fused_sums::broad, 16384).threads, 256) << beyond;
+    }
+    for (const std::int64_t beyond : {1024, 2000, 2032})
+        EXPECT_FALSE(cuda::fused_supports(job_of(beyond), false)) << beyond;
+}
+
 /// Several bands whose first windows are made of prepared segments, and several warps a block.
 TEST_F(fused_windows, large_windows_have_the_results_of_the_cpu) {
     for (const dtype type : {dtype::u8, dtype::u16})
