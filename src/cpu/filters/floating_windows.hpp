@@ -127,7 +127,7 @@ class merge_plan {
 /// The shares of a whole axis of columns.
 class axis_merges {
   public:
-    explicit axis_merges(const window_axis& axis) : plan_(axis), inverse_((axis.extent + 15) / 16 * 16) {
+    explicit axis_merges(const window_axis& axis) : plan_(axis), inverse_(whole_vectors(axis.extent)) {
         const std::int64_t eights = inverse_count(axis) / 8, groups = eights + 2 * plan_.whole() + 2;
         std::int64_t tables = 1;
         for (std::int64_t g = 0; g < eights; ++g) tables += plan_.uncut(g) ? 0 : 1;
@@ -155,7 +155,7 @@ class axis_merges {
     }
 
   private:
-    static std::int64_t inverse_count(const window_axis& axis) noexcept { return (axis.extent + 15) / 16 * 16; }
+    static std::int64_t inverse_count(const window_axis& axis) noexcept { return whole_vectors(axis.extent); }
 
     void prepare_begin() const {
         merge_shares* to = begin_.data();
@@ -193,7 +193,7 @@ class group_moments {
           constant_(constant),
           n_(job.n()),
           step_(8 * job.shape.channels),
-          plane_(((job.cols.extent + 15) / 16 * 16 + job.cols.width()) * step_),
+          plane_((whole_vectors(job.cols.extent) + job.cols.width()) * step_),
           down_(job.rows.width(), n_, 2),
           along_(job.cols.width(), step_, 2),
           line_(zeros(2 * plane_)),

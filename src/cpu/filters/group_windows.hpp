@@ -110,7 +110,7 @@ class group_sums {
           step_(8 * job.shape.channels),
           down_(job.rows.width(), n_),
           along_(job.cols.width(), step_),
-          line_(zeros(((job.cols.extent + 15) / 16 * 16 + job.cols.width()) * step_)),
+          line_(zeros((whole_vectors(job.cols.extent) + job.cols.width()) * step_)),
           positions_(job, rows),
           counted_(counted) {
         if (job.rows.reduced()) sum_what_lies_beyond();

@@ -24,7 +24,7 @@ class weighted_groups {
           counted_(counted),
           n_(job.n()),
           step_(8 * job.shape.channels),
-          line_plane_(((job.cols.extent + 15) / 16 * 16 + job.cols.width()) * step_),
+          line_plane_((whole_vectors(job.cols.extent) + job.cols.width()) * step_),
           down_(job.rows.width(), n_, kernels.parts),
           along_(job.cols.width(), step_, kernels.parts),
           line_(zeros(kernels.parts * line_plane_)),

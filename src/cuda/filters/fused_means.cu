@@ -227,8 +227,7 @@ void launch_means(const fused_task& task, const fused_shape& shape, const any_vi
     to.raise = sizeof(Pixel) == 1 ? 0 : 32768;
     to.flip = is_signed ? 0x80008000u : 0;
     constexpr std::int64_t unit = K * sizeof(Pixel);
-    to.in_units = result.shape.channels == 1 && reinterpret_cast<std::uintptr_t>(result.data) % unit == 0 &&
-                  result.shape.row_stride % unit == 0;
+    to.in_units = lies_in_units(result, unit);
     const bool in_units = to.in_units && on_device<Pixel, K>(task, shape).in_units;
     if (Shifted)
         to.in_units = true;
@@ -248,21 +247,13 @@ void launch_means(const fused_task& task, const fused_shape& shape, const any_vi
     launch_fused<slide>(fused_mean_kernel<slide, Sum>, task, shape, stream, to);
 }
 
-/// Whether K pixels of one channel can be moved together.
-template <typename Pixel, int K, typename View>
-bool lie_in_units(const View& view) {
-    constexpr std::int64_t unit = K * sizeof(Pixel);
-    return view.shape.channels == 1 && reinterpret_cast<std::uintptr_t>(view.data) % unit == 0 &&
-           view.shape.row_stride % unit == 0;
-}
-
 }  // namespace
 
 void enqueue_fused_means(const fused_task& task, fused_sums sums, const any_view& result, stream_ref stream) {
     const fused_shape shape = fused_shape_of(*task.job, sums, task.end_row - task.first_row);
     if (sums == fused_sums::broad) {  // not every device has the shared memory for larger blocks
         constexpr int columns = fused_columns(dtype::u8, fused_sums::broad);
-        if (shape.threads > 256 || !lie_in_units<u8, columns>(task.image) || !lie_in_units<u8, columns>(result))
+        if (shape.threads > 256 || !lies_in_units(task.image, columns) || !lies_in_units(result, columns))
             return enqueue_fused_means(task, fused_sums::narrow, result, stream);
         return launch_means<u8, u32, columns>(task, shape, result, stream);
     }

@@ -798,10 +798,8 @@ void launch_floats(const fused_task& task, float_output to, stream_ref stream) {
     to.narrow_inverse = 1.0f / static_cast<float>(count);
     to.least = float_window::least_numerator(to.epsilon, count);
     const view_shape& image = task.image.shape;
-    to.in_units =
-        image.channels == 1 && to.mean.in_units_of(16) && to.deviation.in_units_of(16) &&
-        (!float_rules<Job>::reads_pixels ||
-         (reinterpret_cast<std::uintptr_t>(task.image.data) % columns == 0 && image.row_stride % columns == 0));
+    to.in_units = image.channels == 1 && to.mean.in_units_of(16) && to.deviation.in_units_of(16) &&
+                  (!float_rules<Job>::reads_pixels || lies_in_units(task.image, columns));
     const fused_shape shape = fused_shape_of(*task.job, fused_sums::squares, task.end_row - task.first_row);
     const auto launch_kernel = [&](auto waits) {
         launch_fused<byte_slide<true, waits(), columns>>(fused_float_kernel<Job, waits(), columns>, task, shape, stream,
@@ -818,10 +816,7 @@ void launch_threshold(const fused_task& task, binary_output to, const view_shape
     if constexpr (Waits)
         if (!rows_wait<columns>(task, shape)) return launch_threshold<Squares, false>(task, to, result, stream);
     to.inverse = 1.0f / static_cast<float>(task.job->rows.full * task.job->cols.full);
-    const auto in_units = [](const void* data, const view_shape& s) {
-        return s.channels == 1 && reinterpret_cast<std::uintptr_t>(data) % columns == 0 && s.row_stride % columns == 0;
-    };
-    to.in_units = in_units(task.image.data, task.image.shape) && in_units(to.data, result);
+    to.in_units = lies_in_units(task.image, columns) && lies_in_units({to.data, result}, columns);
     if constexpr (!Squares) {
         to.slope = 1 - to.terms.k;
         const std::int64_t full = task.job->rows.full * task.job->cols.full;

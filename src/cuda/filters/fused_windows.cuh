@@ -945,7 +945,7 @@ fused_view on_device(const fused_task& task, const fused_shape& shape) {
     t.outside = t.flip;
     if (job.rows.border == border_mode::constant) t.outside = word_of<Pixel>(job.border_value);
     constexpr std::int64_t unit = K * sizeof(Pixel) < 16 ? K * sizeof(Pixel) : 16;
-    t.in_units = s.channels == 1 && reinterpret_cast<std::uintptr_t>(t.image) % unit == 0 && s.row_stride % unit == 0;
+    t.in_units = lies_in_units(task.image, unit);
     t.first_read = static_cast<int>(std::max<std::int64_t>(0, task.first_row - job.rows.before));
     t.last_read = static_cast<int>(std::min(job.rows.extent, task.end_row + job.rows.after) - 1);
     return t;

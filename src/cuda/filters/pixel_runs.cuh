@@ -4,6 +4,7 @@
 #include "filters/window_axis.hpp"
 
 #include <boxsum/types.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstdint>
 
@@ -15,6 +16,12 @@
 /// its pixels are put in order once they are there. Runs that memory or the border cut, and rows beyond it, go through
 /// a function of their own. Where columns beyond the sides may hold anything, none of this happens.
 namespace boxsum::cuda {
+
+/// Whether elements of one channel, so many bytes of them, can be moved together wherever they begin at such a unit.
+inline bool lies_in_units(const const_any_view& v, std::int64_t unit) {
+    return v.shape.channels == 1 && reinterpret_cast<std::uintptr_t>(v.data) % static_cast<std::uintptr_t>(unit) == 0 &&
+           v.shape.row_stride % unit == 0;
+}
 
 /// What is read of one plane.
 struct plane_view {

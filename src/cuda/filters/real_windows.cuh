@@ -796,11 +796,6 @@ __device__ void store_row(const run_output& to, int row, int col, int cols, int 
 
 // ---- launches -------------------------------------------------------------------------------------------------------
 
-inline bool lies_in_units(const const_any_view& v, std::int64_t unit) {
-    return v.shape.channels == 1 && reinterpret_cast<std::uintptr_t>(v.data) % unit == 0 &&
-           v.shape.row_stride % unit == 0;
-}
-
 inline double noise_of(const filters::window_job& job) {
     const auto depth = static_cast<double>(job.rows.width() + job.cols.width());
     return 4 * depth * depth * 0x1p-106;
