@@ -206,12 +206,13 @@ def read_report(path):
         report = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    outcome = {"passed": 0, "failed": 0, "skipped": 0, "failures": [], "skips": []}
+    outcome = {"passed": 0, "failed": 0, "skipped": 0, "cases": 0, "failures": [], "skips": []}
     for suite in report.get("testsuites", []):
         for test in suite.get("testsuite", []):
             if test.get("status") == "NOTRUN":
                 continue
             name = f"{suite['name']}.{test['name']}"
+            outcome["cases"] += int(test.get("cases", 0))
             if test.get("failures"):
                 outcome["failed"] += 1
                 message = test["failures"][0]["failure"].splitlines()
@@ -264,6 +265,8 @@ def summary_of_programs(outcomes):
         total = programs.setdefault(label.split(".")[0], {"passed": 0, "failed": 0, "skipped": 0, "seconds": 0.0})
         for key in ("passed", "failed", "skipped"):
             total[key] += outcome[key]
+        if outcome.get("cases"):  # random ones, of tests that count them
+            total["cases"] = total.get("cases", 0) + outcome["cases"]
         total["seconds"] = max(total["seconds"], outcome["seconds"])
         if outcome["failures"]:
             total.setdefault("failures", []).extend(outcome["failures"][:10])
@@ -311,8 +314,14 @@ def part_test():
     return groups, seconds, {"types": os.environ.get("BOXSUM_TYPES", "all")}
 
 
+# Random cases of windows that each of six processes draws; each test says how many of them are of the kind that it takes.
+WINDOW_CASES = {"fused_windows.integers_have_the_results_of_the_cpu": 9000,
+                "real_windows_test.samples_and_floats_have_the_results_of_the_cpu": 6000,
+                "real_windows_test.windows_of_any_size_have_the_results_of_the_cpu": 6000}
+
+
 def part_soak():
-    where, seconds = build("gpu", os.environ.get("BOXSUM_TYPES", "all"), "gpu_soak_test")
+    where, seconds = build("gpu", os.environ.get("BOXSUM_TYPES", "all"), "gpu_soak_test", "gpu_filter_kernels_test")
     program = str(where / "tests" / "gpu_soak_test")
     listed = subprocess.run([program, "--gtest_list_tests"], check=True, capture_output=True, text=True).stdout
     names, suite = [], ""
@@ -324,7 +333,12 @@ def part_soak():
     # One process a test: a hang or a lost context takes only its own test with it.
     runs = [Run(f"gpu_soak_test.{name}", [program, f"--gtest_filter={name}"], 300, {"BOXSUM_SOAK": "1"}) for name in names]
     random_shapes = [run for run in runs if "/random_shapes." in run.label]
-    groups = [random_shapes] + [[run] for run in runs if run not in random_shapes]
+    # Cases of windows, other ones in each process.
+    filters = str(where / "tests" / "gpu_filter_kernels_test")
+    windows = [Run(f"gpu_filter_kernels_test.{name}.{seed}", [filters, f"--gtest_filter={name}"], 300,
+                   {"BOXSUM_FILTER_CASES": str(WINDOW_CASES[name]), "BOXSUM_FILTER_SEED": str(seed)})
+               for name in WINDOW_CASES for seed in range(1, 7)]
+    groups = [random_shapes, windows] + [[run] for run in runs if run not in random_shapes]
     return groups, seconds, {"types": os.environ.get("BOXSUM_TYPES", "all")}
 
 

@@ -30,9 +30,9 @@ enum class filter { mean, threshold, statistics, contrast, guided, variable };
 /// What does not count; or a guide or a map of radii, which take the place of that; or random radii and a mask.
 enum class sampled { no, mask, weights, nan_pixels, guide, colours, smooth_radii, random_radii, masked_radii };
 
-/// Sums of integers are exact in double. Those of values around 0 are not where windows hold many: they are finer than
-/// their largest sum.
-enum class image_values { integers, gaussian };
+/// Sums of integers are exact in double, and those of values of 24 bits below 1. Those of values around 0 are not where
+/// windows hold many: they are finer than their largest sum. Every pixel of a flat image is a tie of Niblack's.
+enum class image_values { integers, uniform, gaussian, flat };
 
 struct window_case {
     const char* name;
@@ -47,16 +47,25 @@ constexpr window_case cases[] = {
     {"box mean 8u", filter::mean, dtype::u8, dtype::u8},
     {"box mean 16u", filter::mean, dtype::u16, dtype::u16},
     {"box mean 32f", filter::mean, dtype::f32, dtype::f32},
+    {"box mean 32f, uniform", filter::mean, dtype::f32, dtype::f32, sampled::no, threshold_method::sauvola,
+     image_values::uniform},
     {"box mean 32f, gaussian", filter::mean, dtype::f32, dtype::f32, sampled::no, threshold_method::sauvola,
      image_values::gaussian},
     {"Bradley 8u", filter::threshold, dtype::u8, dtype::u8, sampled::no, threshold_method::bradley},
     {"Sauvola 8u", filter::threshold, dtype::u8, dtype::u8, sampled::no, threshold_method::sauvola},
     {"Niblack 8u", filter::threshold, dtype::u8, dtype::u8, sampled::no, threshold_method::niblack},
+    {"Niblack 8u, flat", filter::threshold, dtype::u8, dtype::u8, sampled::no, threshold_method::niblack,
+     image_values::flat},
     {"Wolf 8u", filter::threshold, dtype::u8, dtype::u8, sampled::no, threshold_method::wolf},
     {"mean and deviation 8u", filter::statistics, dtype::u8, dtype::f32},
     {"mean and deviation 32f", filter::statistics, dtype::f32, dtype::f32},
     {"local contrast 8u", filter::contrast, dtype::u8, dtype::f32},
     {"box mean 8u, mask, count", filter::mean, dtype::u8, dtype::u8, sampled::mask},
+    {"box mean 8u, weights, count", filter::mean, dtype::u8, dtype::u8, sampled::weights},
+    {"Bradley 8u, mask, count", filter::threshold, dtype::u8, dtype::u8, sampled::mask, threshold_method::bradley},
+    {"Sauvola 8u, mask, count", filter::threshold, dtype::u8, dtype::u8, sampled::mask, threshold_method::sauvola},
+    {"mean and deviation 8u, mask", filter::statistics, dtype::u8, dtype::f32, sampled::mask},
+    {"local contrast 8u, mask, count", filter::contrast, dtype::u8, dtype::f32, sampled::mask},
     {"box mean 32f, mask, count", filter::mean, dtype::f32, dtype::f32, sampled::mask},
     {"box mean 32f, weights, count", filter::mean, dtype::f32, dtype::f32, sampled::weights},
     {"box mean 32f, NaN omitted, count", filter::mean, dtype::f32, dtype::f32, sampled::nan_pixels},
@@ -235,13 +244,13 @@ std::string verdict_on_windows(const window_job& job, const window_set& set, cud
                                     {result, second}, job.options());
                 break;
             case filter::threshold:
-                adaptive_threshold(in, {result}, {.method = job.c.method}, job.options());
+                adaptive_threshold(in, {result, second}, {.method = job.c.method}, job.options());
                 break;
             case filter::statistics:
                 local_statistics(in, {.mean = result, .deviation = second}, job.options());
                 break;
             case filter::contrast:
-                local_contrast(in, {result}, {}, job.options());
+                local_contrast(in, {result, second}, {}, job.options());
                 break;
         }
         if (std::string wrong = compare(found, expected, job.c.result, "result", first, job.guided() ? 1 : 0);
@@ -253,11 +262,12 @@ std::string verdict_on_windows(const window_job& job, const window_set& set, cud
     return whole ? "equal" : "equal in strips";
 }
 
-/// Floats with mean 0 and deviation 1, which repeat.
-void fill_gaussian(const cuda::device_buffer& image, std::mt19937_64& random, cuda::stream_ref stream) {
+/// Floats of a distribution, which repeat.
+template <typename Distribution>
+void fill_floats(const cuda::device_buffer& image, std::mt19937_64& random, cuda::stream_ref stream) {
     std::vector<float> values((std::size_t{1} << 20) - 3);  // so that rows differ
-    std::normal_distribution<float> normal;
-    for (float& v : values) v = normal(random);
+    Distribution distribution;
+    for (float& v : values) v = distribution(random);
     const std::size_t bytes = 4 * values.size();
     for (std::size_t at = 0; at < image.size(); at += bytes)
         BOXSUM_CUDA_TRY(cudaMemcpyAsync(static_cast<std::byte*>(image.data()) + at, values.data(),
@@ -297,7 +307,11 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
                         cuda::device_buffer(job.has_second() ? cuda::span_bytes(job.second_shape()) : 0, stream),
                         cuda::device_buffer(job.masks_radii() ? cuda::span_bytes(job.mask_shape()) : 0, stream)});
         if (job.c.values == image_values::gaussian)
-            fill_gaussian(sets.back().image, random, stream);
+            fill_floats<std::normal_distribution<float>>(sets.back().image, random, stream);
+        else if (job.c.values == image_values::uniform)
+            fill_floats<std::uniform_real_distribution<float>>(sets.back().image, random, stream);
+        else if (job.c.values == image_values::flat)
+            BOXSUM_CUDA_TRY(cudaMemsetAsync(sets.back().image.data(), 100, sets.back().image.size(), stream.get()));
         else
             test::fill_exact({sets.back().image.data(), job.image_shape()}, 255, i + 1, stream);
         if (job.has_guide()) test::fill_exact({sets.back().samples.data(), job.samples_shape()}, 255, i + 1001, stream);

@@ -9,12 +9,26 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <string>
 #include <vector>
 
 /// Images of filter tests, on the host and on a device.
 namespace boxsum::test {
+
+/// How many random cases a test draws: BOXSUM_FILTER_CASES, or as many as it says itself.
+inline int random_cases(int otherwise) {
+    const char* const text = std::getenv("BOXSUM_FILTER_CASES");
+    return text == nullptr ? otherwise : std::atoi(text);
+}
+
+/// What a test draws its cases from, other ones for each BOXSUM_FILTER_SEED.
+inline std::uint64_t random_seed(std::uint64_t seed) {
+    const char* const text = std::getenv("BOXSUM_FILTER_SEED");
+    return text == nullptr ? seed : seed ^ std::strtoull(text, nullptr, 10) << 32;
+}
 
 inline view_shape packed(dtype type, std::int64_t rows, std::int64_t cols, std::int64_t channels,
                          std::int64_t planes = 1) {

@@ -1,12 +1,11 @@
 // Filters without a table against the CPU's: random shapes, windows, borders, strides and places in memory, with what
-// lies between the rows of images and results. BOXSUM_FILTER_CASES is how many.
+// lies between the rows of images and results. BOXSUM_FILTER_CASES is how many, BOXSUM_FILTER_SEED which.
 
 #include "cuda/filters/fused_windows.hpp"
 
 #include "filters/filter_jobs.hpp"
 #include "support/placed_image.hpp"
 
-#include <cstdlib>
 #include <cstring>
 #include <random>
 
@@ -17,16 +16,11 @@ using test::filter_case;
 using test::random_case;
 using placed = test::placed_image;
 
-int cases_wanted() {
-    const char* const text = std::getenv("BOXSUM_FILTER_CASES");
-    return text == nullptr ? 120 : std::atoi(text);
-}
-
 class fused_windows : public test::placed_images_test {};
 
 TEST_F(fused_windows, integers_have_the_results_of_the_cpu) {
-    std::mt19937_64 random(20261125);
-    const int wanted = cases_wanted();
+    std::mt19937_64 random(test::random_seed(20261125));
+    const int wanted = test::random_cases(120);
     int fused = 0;
     for (int n = 0; n < wanted; ++n) {
         const random_case c = test::draw_case(random, {dtype::u8, dtype::u16, dtype::s16});
@@ -83,6 +77,7 @@ TEST_F(fused_windows, integers_have_the_results_of_the_cpu) {
         memory_.clear();
         if (HasFailure()) return;
     }
+    RecordProperty("cases", fused);
     EXPECT_GT(fused, wanted / 2);
 }
 

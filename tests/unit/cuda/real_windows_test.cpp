@@ -1,5 +1,6 @@
 // Filters without a table in double: floating images, and images whose pixels may not count, against the CPU's. Random
-// shapes, windows, borders, strides, places in memory, masks, weights and options. BOXSUM_FILTER_CASES is how many.
+// shapes, windows, borders, strides, places in memory, masks, weights and options. BOXSUM_FILTER_CASES is how many,
+// BOXSUM_FILTER_SEED which.
 
 #include "cuda/filters/real_windows.hpp"
 
@@ -27,10 +28,7 @@ using placed = test::placed_image;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-int real_cases_wanted() {
-    const char* const text = std::getenv("BOXSUM_FILTER_CASES");
-    return text == nullptr ? 150 : std::atoi(text);
-}
+constexpr int real_cases = 150;
 
 double value_at(const placed& image, const std::vector<std::byte>& bytes, std::int64_t p, std::int64_t r,
                 std::int64_t element) {
@@ -223,21 +221,24 @@ void real_windows_test::expect_results_of_the_cpu(std::mt19937_64& random, const
 }
 
 TEST_F(real_windows_test, samples_and_floats_have_the_results_of_the_cpu) {
-    std::mt19937_64 random(20261126);
+    std::mt19937_64 random(test::random_seed(20261126));
+    const int wanted = test::random_cases(real_cases);
     int taken = 0;
-    for (int n = 0; n < real_cases_wanted() && !HasFailure(); ++n)
+    for (int n = 0; n < wanted && !HasFailure(); ++n)
         expect_results_of_the_cpu(random,
                                   test::draw_case(random, {dtype::u8, dtype::u16, dtype::s16, dtype::f32, dtype::f64}),
                                   n, false, taken);
-    EXPECT_GT(taken, real_cases_wanted() / 2);
+    RecordProperty("cases", taken);
+    EXPECT_GT(taken, wanted / 2);
 }
 
 /// Windows that are wider than blocks, and that reach several times beyond the image.
 TEST_F(real_windows_test, windows_of_any_size_have_the_results_of_the_cpu) {
-    std::mt19937_64 random(20261202);
+    std::mt19937_64 random(test::random_seed(20261202));
+    const int wanted = test::random_cases(real_cases);
     const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<unsigned>(n)); };
     int taken = 0;
-    for (int n = 0; n < real_cases_wanted() && !HasFailure(); ++n) {
+    for (int n = 0; n < wanted && !HasFailure(); ++n) {
         random_case c = test::draw_case(random, {dtype::u8, dtype::u16, dtype::s16, dtype::f32, dtype::f64});
         filter_case& s = c.shape;
         const bool wide = below(4) == 0 || s.border == border_mode::shrink;
@@ -249,7 +250,8 @@ TEST_F(real_windows_test, windows_of_any_size_have_the_results_of_the_cpu) {
         if (wide) s.window.left = 500 + below(s.cols), s.window.right = 400 + below(s.cols);
         expect_results_of_the_cpu(random, c, n, true, taken);
     }
-    EXPECT_GT(taken, real_cases_wanted() / 2);
+    RecordProperty("cases", taken);
+    EXPECT_GT(taken, wanted / 2);
 }
 
 /// Sums that are no numbers of double, squares that fill 64 bits, and means between two integers of either sign.

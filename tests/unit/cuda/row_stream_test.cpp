@@ -30,11 +30,6 @@ using test::device_images;
 using test::host_image;
 using test::packed;
 
-int cases_wanted() {
-    const char* const text = std::getenv("BOXSUM_FILTER_CASES");
-    return text == nullptr ? 60 : std::atoi(text);
-}
-
 template <typename View>
 View rows_of(View v, std::int64_t first, std::int64_t end) {
     if (v.shape.rows == 0) return v;
@@ -159,7 +154,7 @@ TEST_F(device_row_stream, has_the_bits_of_the_whole) {
     const auto below = [&](std::int64_t n) {
         return static_cast<std::int64_t>(numbers() % static_cast<std::uint32_t>(n));
     };
-    const int wanted = cases_wanted();
+    const int wanted = test::random_cases(60);
     int planned = 0;
     for (int number = 0; number < wanted && !HasFailure(); ++number) {
         const dtype type = std::array{dtype::u8, dtype::u16, dtype::s16, dtype::f32, dtype::f64}[numbers() % 5];
