@@ -199,7 +199,7 @@ def scipy_rows() -> Iterator[Row]:
         size,
         lambda: uniform_filter(u8, 31),
         lambda: ndimage.uniform_filter(u8, 31),
-        None,
+        35,
     )
 
 
