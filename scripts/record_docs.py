@@ -564,11 +564,12 @@ def python(where):
                 marks[f"<= {row['target_us']:g} us"] = ours <= row["target_us"]
             said = ", ".join(f"{mark}: {'yes' if reached else 'no'}" for mark, reached in marks.items()) or "-"
             name = " ".join(filter(None, [row.get("framework"), row["name"]]))
+            over = row.get("x_of_graph") if where == "gpu" else ours / row["copy_us"] if "copy_us" in row else None
             lines.append([name, str(row.get("size", row.get("n"))), figure(row.get("peer_us"), 1), figure(ours, 1),
-                          figure(row.get("ratio"), 2), *([figure(row.get("x_of_graph"), 2) or "-"] if where == "gpu" else []),
-                          said])
+                          figure(row.get("ratio"), 2), figure(over, 2) or "-", said])
         versions = ", ".join(f"{library} {version}" for library, version in record["versions"].items())
-        titles = ["call", "size", "theirs us", "boxsum us", "times as fast", *(["over a graph"] if where == "gpu" else []), "marks"]
+        titles = ["call", "size", "theirs us", "boxsum us", "times as fast", "over a graph" if where == "gpu" else "over a copy",
+                  "marks"]
         text += source(path, record)[:-3] + f". With {versions}.\n\n"
         text += table(titles, ["---", *["--:"] * (len(titles) - 2), "---"], lines) + "\n"
     return text or NOT_MEASURED

@@ -76,9 +76,11 @@ def box_filter(
 def variable_box_filter(
     image: Any,
     radius: Any,
+    largest_radius: int | None,
     border: str,
     cval: float,
     sampling: Any,
+    rounding: str,
     dtype: Any,
     channel_axis: Any,
     out: Any,

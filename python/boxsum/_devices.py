@@ -293,12 +293,18 @@ def int32(radius: Any) -> Any:
     return radius.astype("int32")
 
 
-def root(values: Any) -> None:
-    """The square roots, in place."""
+def root(values: Any, negative: float | None) -> None:
+    """The square roots, in place; where there are negative numbers, what is given for them."""
+    missing = None if negative is None else values < 0
     if is_tensor(values):
         values.sqrt_()
+        if missing is not None:
+            values.masked_fill_(missing, negative)
     else:
-        sys.modules["cupy"].sqrt(values, out=values)
+        cupy = sys.modules["cupy"]
+        cupy.sqrt(values, out=values)
+        if missing is not None:
+            cupy.copyto(values, negative, where=missing)
 
 
 def shares(histograms: Any) -> Any:

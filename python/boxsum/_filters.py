@@ -180,6 +180,8 @@ def variable_box_filter(
     nodata: float | None = ...,
     min_count: float | None = ...,
     fill: float | None = ...,
+    largest_radius: int | None = ...,
+    rounding: Rounding = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: NumPyArray | None = ...,
@@ -198,6 +200,8 @@ def variable_box_filter(
     nodata: float | None = ...,
     min_count: float | None = ...,
     fill: float | None = ...,
+    largest_radius: int | None = ...,
+    rounding: Rounding = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: ArrayT | None = ...,
@@ -215,6 +219,8 @@ def variable_box_filter(
     nodata: float | None = None,
     min_count: float | None = None,
     fill: float | None = None,
+    largest_radius: int | None = None,
+    rounding: Rounding = "half_up",
     dtype: DType | None = None,
     channel_axis: int | None = None,
     out: Any = None,
@@ -229,13 +235,16 @@ def variable_box_filter(
             (``docs/concepts.md``). On a GPU, where all pixels count, a NaN or an infinity spoils every window that
             reaches below or to the right of it.
         radius: (rows, cols), or with the image's batch before; of any integer dtype, 0 to 2^31 - 1.
-        border, cval, mask, weights, nan, nodata, min_count, fill, dtype, channel_axis, out, threads: As in `box_filter`.
+        border, cval, mask, weights, nan, nodata, min_count, fill, rounding, dtype, channel_axis, out, threads: As in
+            `box_filter`.
+        largest_radius: No radius exceeds it. Of arrays on a GPU, whose radii nobody looks at, greater ones act as it and
+            negative ones as 0.
 
     Returns:
         An array of the image's shape and library.
 
     Raises:
-        InvalidArgument: a ValueError; as `box_filter`, and for a negative radius.
+        InvalidArgument: a ValueError; as `box_filter`, and for a radius that is negative or above ``largest_radius``.
         Unsupported: a TypeError; radii that are no integers.
         OutOfMemory: a MemoryError.
 
@@ -248,7 +257,9 @@ def variable_box_filter(
     array([[0. , 4.5, 9. ]])
     """
     sampling = _sampling(mask, weights, nan, nodata, min_count, fill, None)
-    return _core.variable_box_filter(image, _radii(radius), border, cval, sampling, dtype, channel_axis, out, threads)
+    return _core.variable_box_filter(
+        image, _radii(radius), largest_radius, border, cval, sampling, rounding, dtype, channel_axis, out, threads
+    )
 
 
 _RADIUS_TYPES = ("uint8", "uint16", "uint32", "int32")

@@ -17,7 +17,12 @@ Outside = Literal["ignore", "clamp"]
 
 
 class Match(NamedTuple):
-    """A window that `HistogramTable.search` found."""
+    """A window that `HistogramTable.search` found.
+
+    >>> import boxsum
+    >>> boxsum.Match(boxsum.Box(1, 2, 3, 4), 0.5).box.rows
+    3
+    """
 
     box: Box
     distance: float
@@ -178,7 +183,13 @@ class TaskWorker(NamedTuple):
 
 
 class TasksReport(NamedTuple):
-    """What `histogram_tasks` did, and how long it took."""
+    """What `histogram_tasks` did, and how long it took.
+
+    >>> import numpy as np, boxsum
+    >>> _, report = boxsum.histogram_tasks(np.zeros((4, 4), np.uint8), 8, cpu_workers=1, bins_per_task=4)
+    >>> report.tasks, report.bins_per_task, [worker.tasks for worker in report.workers]
+    (2, 4, [2])
+    """
 
     tasks: int
     bins_per_task: int
@@ -317,7 +328,15 @@ def histogram_distance(a: Any, b: Any, *, distance: Distance = "bhattacharyya") 
 
 
 class HistogramTable(Generic[ArrayT]):
-    """Integral histograms and what is asked of them."""
+    """Integral histograms and what is asked of them.
+
+    >>> import numpy as np, boxsum
+    >>> table = boxsum.integral_histogram(np.array([[0, 1], [2, 3]], np.uint8), 2, range=(0, 4), layout="padded")
+    >>> table.values.shape, table.bins
+    ((2, 3, 3), 2)
+    >>> table.region([0, 0, 1, 2])  # the first row
+    array([2, 0], dtype=uint32)
+    """
 
     __slots__ = ("values", "layout")
 
@@ -339,6 +358,7 @@ class HistogramTable(Generic[ArrayT]):
 
     @property
     def bins(self) -> int:
+        """How many each histogram has."""
         return int(cast(Any, self.values).shape[-3])
 
     def region(self, boxes: Boxes, *, format: BoxFormat = "rchw", normalize: bool = False) -> ArrayT:

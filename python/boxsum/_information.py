@@ -13,6 +13,8 @@ Operation = Literal["sat", "histogram", "convolve"]
 
 
 class Parameter(NamedTuple):
+    """What an algorithm can be told."""
+
     name: str
     description: str
     values: tuple[str, ...]
@@ -20,6 +22,8 @@ class Parameter(NamedTuple):
 
 
 class Algorithm(NamedTuple):
+    """What `algorithms` says of each."""
+
     operation: str
     name: str
     title: str
@@ -33,6 +37,8 @@ class Algorithm(NamedTuple):
 
 
 class Info(NamedTuple):
+    """What `info` says."""
+
     version: str
     build: str
     instruction_set: str
@@ -49,6 +55,8 @@ class Info(NamedTuple):
 
 
 class Verification(NamedTuple):
+    """What `verify` says of each algorithm."""
+
     algorithm: str
     passed: int
     failed: int
@@ -126,12 +134,23 @@ def _that_run_here(operation: Operation) -> list[str]:
 def set_num_threads(threads: int) -> None:
     """How many threads calls with ``threads=0`` use, of the whole process; 0 chooses by size. Raises InvalidArgument
     below 0.
+
+    >>> import boxsum
+    >>> boxsum.set_num_threads(2)
+    >>> boxsum.get_num_threads()
+    2
+    >>> boxsum.set_num_threads(0)
     """
     _core.set_threads(threads)
 
 
 def get_num_threads() -> int:
-    """What `set_num_threads` said, 0 at first."""
+    """What `set_num_threads` said, 0 at first.
+
+    >>> import boxsum
+    >>> boxsum.get_num_threads()
+    0
+    """
     return _core.threads()
 
 

@@ -28,7 +28,13 @@ _END: Any = object()  # behind the last frame
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FrameRequest:
-    """What `histogram_pipeline` makes of a frame. All places are in pixels of the frame."""
+    """What `histogram_pipeline` makes of a frame. All places are in pixels of the frame.
+
+    >>> import boxsum
+    >>> request = boxsum.FrameRequest(sizes=(2, 2), target=[3, 1], count=2)  # the two windows most like the target
+    >>> request.step, request.distance
+    (1, 'bhattacharyya')
+    """
 
     boxes: Boxes | None = None
     """(..., 4) integers: their histograms."""
@@ -55,7 +61,13 @@ class FrameRequest:
 
 
 class FrameResult(NamedTuple, Generic[ArrayT]):
-    """What `histogram_pipeline` made of a frame; None where it was not asked for."""
+    """What `histogram_pipeline` made of a frame; None where it was not asked for.
+
+    >>> import numpy as np, boxsum
+    >>> (result,) = boxsum.histogram_pipeline(np.zeros((1, 2, 3), np.uint8), boxsum.FrameRequest(boxes=[0, 0, 2, 3]), 2)
+    >>> result.frame, result.region, result.histograms, result.matches
+    (0, Box(row=0, col=0, rows=2, cols=3), array([6, 0], dtype=uint32), [])
+    """
 
     frame: int
     """Its number, from 0."""
@@ -86,6 +98,12 @@ class PipelineReport(NamedTuple):
 
     @property
     def frames_per_second(self) -> float:
+        """0 before the first frame.
+
+        >>> import boxsum
+        >>> boxsum.PipelineReport(frames=50, seconds=2.0, busy={}).frames_per_second
+        25.0
+        """
         return self.frames / self.seconds if self.seconds > 0 else 0.0
 
 
@@ -93,7 +111,13 @@ Planner = Callable[[int, "FrameResult[Any] | None"], FrameRequest]
 
 
 class HistogramPipeline(Iterator[FrameResult[ArrayT]]):
-    """An iterator of `FrameResult`, made by `histogram_pipeline`. One thread at a time asks it for the next."""
+    """An iterator of `FrameResult`, made by `histogram_pipeline`. One thread at a time asks it for the next.
+
+    >>> import numpy as np, boxsum
+    >>> pipeline = boxsum.histogram_pipeline(iter([]), boxsum.FrameRequest(boxes=[0, 0, 1, 1]), 2)
+    >>> list(pipeline)
+    []
+    """
 
     __slots__ = ("_handle", "_results", "__weakref__")
 

@@ -929,23 +929,30 @@ class Table(Generic[ArrayT]):
         *,
         format: BoxFormat = "rchw",
         min_count: float | None = None,
+        fill: float | None = None,
         out: ArrayT | None = None,
     ) -> ArrayT:
         """Standard deviations over boxes, in float64: the roots of `var`, with its arguments (boxes, format, min_count,
-        out); NaN where too little counts.
+        fill, out).
 
         >>> import numpy as np, boxsum
         >>> boxsum.Table.build(np.array([[1, 3]], np.uint8), squares=True).std([0, 0, 1, 2])
         array(1.)
         """
-        result = self.var(boxes, format=format, min_count=min_count, out=out)
+        missing = None if fill is None else -1.0  # as no variance is
+        result = self.var(boxes, format=format, min_count=min_count, fill=missing, out=out)
+        value = None if fill is None else real(fill, "fill")
         if is_on_device(result):
             from boxsum import _devices
 
-            _devices.root(result)
+            _devices.root(result, value)
             return result
         memory, _ = adapt(result, "out")
-        np.sqrt(memory, out=memory)
+        if value is None:
+            np.sqrt(memory, out=memory)
+        else:
+            np.sqrt(memory, out=memory, where=memory >= 0)
+            memory[memory < 0] = value
         return result
 
     def _of_pixels(

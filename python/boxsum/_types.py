@@ -20,7 +20,12 @@ Boxes: TypeAlias = Any
 
 
 class Box(NamedTuple):
-    """A rectangle of pixels: rows row .. row + rows - 1, columns col .. col + cols - 1."""
+    """A rectangle of pixels: rows row .. row + rows - 1, columns col .. col + cols - 1.
+
+    >>> import boxsum
+    >>> boxsum.Box(10, 20, rows=3, cols=4)
+    Box(row=10, col=20, rows=3, cols=4)
+    """
 
     row: int
     col: int

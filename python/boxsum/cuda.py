@@ -8,6 +8,8 @@ from boxsum import _core
 
 
 class Device(NamedTuple):
+    """What `describe` says."""
+
     number: int
     name: str
     major: int
@@ -39,7 +41,12 @@ def built() -> bool:
 
 
 def device_count() -> int:
-    """GPUs that the driver offers; 0 without a driver, and without CUDA in the package."""
+    """GPUs that the driver offers; 0 without a driver, and without CUDA in the package.
+
+    >>> import boxsum
+    >>> boxsum.cuda.device_count() == boxsum.info().devices
+    True
+    """
     return _core.device_count()
 
 
@@ -54,5 +61,12 @@ def trim() -> None:
 
 
 def describe(device: int = 0) -> Device:
-    """What the driver says of a GPU. Raises Unsupported where there is none of this number."""
+    """What the driver says of a GPU. Raises Unsupported where there is none of this number.
+
+    >>> import boxsum
+    >>> [boxsum.cuda.describe(number).number for number in range(boxsum.cuda.device_count())] == list(
+    ...     range(boxsum.cuda.device_count())
+    ... )
+    True
+    """
     return Device(*_core.describe_device(device))

@@ -8,11 +8,18 @@ from boxsum import _core
 
 
 class Usage(NamedTuple):
+    """What `usage` says."""
+
     limit_bytes: int
+    """Of free blocks, kept at most."""
     cached_bytes: int
+    """Of free blocks, kept now."""
     used_bytes: int
+    """Of results that live."""
     reused: int
+    """Requests served from kept blocks."""
     fresh: int
+    """Requests served by the operating system."""
 
 
 def usage() -> Usage:
@@ -29,12 +36,25 @@ def usage() -> Usage:
 def set_limit(bytes: int) -> None:
     """How many bytes of freed blocks are kept at most; what exceeds it is given back at once. The environment variable
     BOXSUM_POOL_LIMIT (bytes, or with K, M or G) says it for a whole process. Raises InvalidArgument below 0.
+
+    >>> import boxsum
+    >>> before = boxsum.memory.usage().limit_bytes
+    >>> boxsum.memory.set_limit(0)  # nothing is kept
+    >>> boxsum.memory.usage().limit_bytes
+    0
+    >>> boxsum.memory.set_limit(before)
     """
     _core.set_pool_limit(bytes)
 
 
 def trim() -> None:
-    """Gives all kept blocks back to the operating system."""
+    """Gives all kept blocks back to the operating system.
+
+    >>> import boxsum
+    >>> boxsum.memory.trim()
+    >>> boxsum.memory.usage().cached_bytes
+    0
+    """
     _core.trim_pool()
 
 

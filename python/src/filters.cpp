@@ -205,13 +205,15 @@ nb::object py_box_filter(nb::handle image, nb::handle size, nb::handle stat, nb:
     return result.finish(given.in);
 }
 
-nb::object py_variable_box_filter(nb::handle image, nb::handle radius, nb::handle border, nb::handle cval,
-                                  nb::handle sampling, nb::handle dtype, nb::handle channel_axis, nb::handle out,
-                                  nb::handle threads) {
-    const filter_arguments given(image, nb::none(), border, cval, nb::int_(0), sampling, channel_axis, threads);
+nb::object py_variable_box_filter(nb::handle image, nb::handle radius, nb::handle largest_radius, nb::handle border,
+                                  nb::handle cval, nb::handle sampling, nb::handle rounding, nb::handle dtype,
+                                  nb::handle channel_axis, nb::handle out, nb::handle threads) {
+    filter_arguments given(image, nb::none(), border, cval, nb::int_(0), sampling, channel_axis, threads);
+    given.options.rounding = rounding_argument(rounding);
     const companion_argument radii(radius, "radius", given.in);
     const result_argument result(out, "out", given.in, given.shape(given.mean_type(dtype)));
     variable_inputs inputs{given.in.view, radii.view};
+    if (!largest_radius.is_none()) inputs.largest_radius = integer_argument(largest_radius, "largest_radius");
     given.sampling.add_to(inputs);
     compute(
         given.in, [&] { variable_box_filter(inputs, {result.view}, given.options); },

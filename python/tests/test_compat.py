@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import subprocess
 import sys
 
@@ -13,6 +14,12 @@ from hypothesis import strategies as st
 
 import boxsum
 from boxsum import compat
+
+
+def test_examples_in_the_documentation():
+    pytest.importorskip("scipy")
+    assert doctest.testmod(compat._drop_in).failed == 0
+
 
 examples = settings(max_examples=150, deadline=None, derandomize=True)
 

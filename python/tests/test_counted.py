@@ -59,7 +59,11 @@ def test_boxes_are_of_masked_arrays(data):
     np.testing.assert_array_equal(table.mean(box, min_count=least, fill=-1), np.where(enough, mean, -1))
     variance = np.where(enough, np.ma.var(part, axis=(1, 2)).filled(0), np.nan)
     np.testing.assert_allclose(table.var(box, min_count=least), variance, rtol=1e-13, atol=1e-12)
-    np.testing.assert_array_equal(table.std(box, min_count=least), np.sqrt(table.var(box, min_count=least)))
+    deviation = np.sqrt(table.var(box, min_count=least))
+    np.testing.assert_array_equal(table.std(box, min_count=least), deviation)
+    np.testing.assert_array_equal(table.std(box, min_count=least, fill=-2), np.where(enough, deviation, -2))
+    with pytest.raises(TypeError, match="fill: is 'none', must be a real number"):
+        table.std(box, fill="none")
 
 
 @settings(max_examples=40, deadline=None)

@@ -196,6 +196,19 @@ def test_radius_per_pixel(border, radius_dtype):
             assert result[plane, r, c] == reference.half_up(reference.mean(pixels))
 
 
+def test_rounding_of_radii_and_the_largest():
+    image = reference.random_image((6, 8), "uint8", 4)
+    radius = np.random.default_rng(5).integers(0, 4, image.shape)
+    down = boxsum.variable_box_filter(image, radius, rounding="floor", border="replicate", largest_radius=3)
+    exact = boxsum.variable_box_filter(image, radius, border="replicate", dtype="float64")
+    np.testing.assert_array_equal(down, np.floor(exact))
+    assert (down != boxsum.variable_box_filter(image, radius, border="replicate")).any()
+    with pytest.raises(ValueError, match="radius: .*3.*largest_radius is 2"):
+        boxsum.variable_box_filter(image, radius, largest_radius=2)
+    with pytest.raises(ValueError, match="rounding: is 'up', must be one of 'half_up', 'floor'"):
+        boxsum.variable_box_filter(image, radius, rounding="up")
+
+
 FILTERS = {
     "box_filter": {"stat": "mean"},
     "threshold": {"method": "phansalkar"},

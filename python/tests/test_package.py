@@ -42,15 +42,12 @@ def public_functions():
                     yield f"{name}.{method}", function
 
 
-SETTINGS = {"get_num_threads", "set_num_threads"}  # lines, not functions of images
-OF_THE_MACHINE = {"algorithms", "info", "num_threads", "verify"}
+OF_THE_MACHINE = {"algorithms", "get_num_threads", "info", "num_threads", "set_num_threads", "verify"}
 
 
 @pytest.mark.parametrize(("name", "function"), list(public_functions()), ids=lambda one: one if isinstance(one, str) else "")
 def test_functions_are_documented(name, function):
     text = inspect.getdoc(function) or ""
-    if name in SETTINGS:
-        return
     assert ">>> " in text
     shared = inspect.getdoc(boxsum.box_sum) if name.startswith("box_") else ""  # which these refer to
     parameters = [one for one in inspect.signature(function).parameters if one != "self"]
@@ -59,6 +56,19 @@ def test_functions_are_documented(name, function):
     if name not in OF_THE_MACHINE and "." not in name:
         for section in ("Returns:", "Raises:", "Source:"):
             assert section in text + shared, section
+
+
+def test_classes_and_modules_are_documented():
+    classes = {name: one for name in boxsum.__all__ if inspect.isclass(one := getattr(boxsum, name))}
+    for name, one in classes.items():
+        if not issubclass(one, Exception) and name not in ("PipelineReport", "TaskWorker"):  # in a method, in TasksReport
+            assert ">>> " in (inspect.getdoc(one) or ""), name
+    for module in (boxsum.cuda, boxsum.memory):
+        for name, one in vars(module).items():
+            if getattr(one, "__module__", "") == module.__name__ and not name.startswith("_"):
+                text = inspect.getdoc(one) or ""
+                assert text and not text.startswith(f"{name}("), name
+                assert inspect.isclass(one) or ">>> " in text, name
 
 
 REFERENCE = pathlib.Path(__file__).parent.parent.parent / "docs" / "site" / "reference"

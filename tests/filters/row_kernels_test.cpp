@@ -452,6 +452,10 @@ TEST(byte_windows, are_as_of_wider_pixels) {
                  {150, 200, window_radius(70, 33)},
                  {9, 700, window_radius(2, 160)},
                  {33, 1, 5},
+                 {40, 131, window_radius(15, 0)},
+                 {190, 67, window_extents{.above = 90, .below = 89}},
+                 {190, 67, window_radius(90, 0)},
+                 {45, 50, window_extents{.above = 0, .below = 1}, 3},
                  {1, 65, window_radius(0, 7)},
                  {170, 70, window_extents{.above = 128, .below = 3, .left = 1, .right = 40}},
                  {150, 67, window_radius(140, 9)},
@@ -632,6 +636,23 @@ TEST(byte_windows, means_round_exactly) {
 
 /// The largest of variances that 32 bits do not tell apart: windows of one value but for a few pixels that are one more
 /// or one less, of which some have the sum of flat ones, in rows that run on from given windows.
+TEST(byte_windows, means_of_columns_round_exactly) {
+    for (const kernel_set& set : runnable())
+        for (u32 rows = 2; rows <= most_column_rows; ++rows) {
+            const std::int64_t block = set.kernels->byte->block, n = 255 * rows + 1;
+            std::vector<u16> even(static_cast<std::size_t>((n + block) / 2 + block)), odd(even);
+            for (u32 sum = 0; sum < n; ++sum) (sum % 2 == 0 ? even : odd)[sum / 2] = static_cast<u16>(sum);
+            for (const bool half_up : {true, false}) {
+                std::vector<u8> out(static_cast<std::size_t>(n) + 1, 99);
+                set.kernels->byte->column_means(out.data(), even.data(), odd.data(), rows, half_up, n);
+                for (u32 sum = 0; sum < n; ++sum)
+                    ASSERT_EQ(out[sum], half_up ? (2 * sum + rows) / (2 * rows) : sum / rows)
+                        << set.name << " " << sum << " / " << rows << " " << half_up;
+                ASSERT_EQ(out.back(), 99) << set.name << " " << rows;
+            }
+        }
+}
+
 TEST(byte_windows, largest_variance_is_that_of_the_definition) {
     std::mt19937 random(4);
     constexpr std::int64_t count = 203;

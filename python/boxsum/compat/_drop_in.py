@@ -159,7 +159,17 @@ def _put(replacements: dict[int, Callable[..., Any]]) -> list[tuple[ModuleType, 
 
 
 def install(*libraries: str) -> Callable[[], None]:
-    """Replaces the functions of libraries until the returned function is called."""
+    """Replaces the functions of libraries until the returned function is called.
+
+    >>> import boxsum, scipy.ndimage
+    >>> own = scipy.ndimage.uniform_filter
+    >>> remove = boxsum.compat.install("scipy")
+    >>> scipy.ndimage.uniform_filter is own
+    False
+    >>> remove()
+    >>> scipy.ndimage.uniform_filter is own
+    True
+    """
     replacements = {id(one.original()): one.function for library in libraries for one in drop_ins(library)}
     done = _put(replacements)
 
@@ -180,6 +190,14 @@ def patched(*libraries: str) -> Iterator[None]:
     Raises:
         InvalidArgument: a ValueError; a library without drop-ins.
         ImportError: a library that is not installed.
+
+    >>> import boxsum, numpy as np, scipy.ndimage
+    >>> boxsum.compat.reset()
+    >>> with boxsum.compat.patched("scipy"):
+    ...     scipy.ndimage.uniform_filter(np.array([[0, 3, 6]], np.uint8), (1, 3))
+    array([[1, 3, 5]], dtype=uint8)
+    >>> boxsum.compat.report()["scipy.ndimage.uniform_filter"].computed
+    1
     """
     remove = install(*libraries)
     try:
@@ -190,7 +208,16 @@ def patched(*libraries: str) -> Iterator[None]:
 
 @contextmanager
 def strict() -> Iterator[None]:
-    """For the length of a block, calls that boxsum does not cover raise `boxsum.Unsupported` and are not passed on."""
+    """For the length of a block, calls that boxsum does not cover raise `boxsum.Unsupported` and are not passed on.
+
+    >>> import boxsum, numpy as np
+    >>> from boxsum.compat.scipy import ndimage
+    >>> with boxsum.compat.strict():
+    ...     ndimage.uniform_filter(np.ones(4, complex))
+    Traceback (most recent call last):
+        ...
+    boxsum.errors.Unsupported: boxsum.compat: scipy.ndimage.uniform_filter is not covered here: results of complex128
+    """
     global _strict
     before, _strict = _strict, True
     try:
@@ -200,7 +227,15 @@ def strict() -> Iterator[None]:
 
 
 def report() -> dict[str, Calls]:
-    """Calls of replaced functions since `reset`, by name; those that were never called are left out."""
+    """Calls of replaced functions since `reset`, by name; those that were never called are left out.
+
+    >>> import boxsum, numpy as np
+    >>> from boxsum.compat.scipy import ndimage
+    >>> boxsum.compat.reset()
+    >>> _ = ndimage.uniform_filter(np.ones((4, 4), complex))  # SciPy computes it
+    >>> boxsum.compat.report()
+    {'scipy.ndimage.uniform_filter': Calls(computed=0, passed_on=1, reasons={'results of complex128': 1})}
+    """
     with _lock:
         return {
             name: Calls(one.computed, sum(one.reasons.values()), dict(one.reasons))
@@ -210,7 +245,13 @@ def report() -> dict[str, Calls]:
 
 
 def reset() -> None:
-    """Sets all counts to 0."""
+    """Sets all counts to 0.
+
+    >>> import boxsum
+    >>> boxsum.compat.reset()
+    >>> boxsum.compat.report()
+    {}
+    """
     with _lock:
         for one in _counters.values():
             one.computed = 0

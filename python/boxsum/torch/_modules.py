@@ -15,7 +15,12 @@ from boxsum.torch._functions import _DEFAULT_K, _image, box_filter, box_pool2d, 
 
 
 class BoxFilter2d(torch.nn.Module):
-    """`boxsum.torch.box_filter` as a module: (..., rows, cols) to the same shape."""
+    """`boxsum.torch.box_filter` as a module: (..., rows, cols) to the same shape.
+
+    >>> import torch, boxsum.torch
+    >>> boxsum.torch.BoxFilter2d((1, 3), border="replicate")(torch.tensor([[0.0, 3.0, 6.0]]))
+    tensor([[1., 3., 5.]])
+    """
 
     def __init__(
         self,
@@ -39,7 +44,12 @@ class BoxFilter2d(torch.nn.Module):
 
 
 class BoxPool2d(torch.nn.Module):
-    """`torch.nn.AvgPool2d` by running sums; see `boxsum.torch.box_pool2d`."""
+    """`torch.nn.AvgPool2d` by running sums; see `boxsum.torch.box_pool2d`.
+
+    >>> import torch, boxsum.torch
+    >>> boxsum.torch.BoxPool2d(2)(torch.arange(8.0).reshape(1, 1, 2, 4))
+    tensor([[[[2.5000, 4.5000]]]])
+    """
 
     def __init__(
         self,
@@ -61,7 +71,12 @@ class BoxPool2d(torch.nn.Module):
 
 
 class LocalContrastNorm2d(torch.nn.Module):
-    """`boxsum.torch.local_contrast` as a module: (..., rows, cols) to the same shape."""
+    """`boxsum.torch.local_contrast` as a module: (..., rows, cols) to the same shape.
+
+    >>> import torch, boxsum.torch
+    >>> boxsum.torch.LocalContrastNorm2d((1, 3))(torch.tensor([[0.0, 0.0, 3.0]])).round(decimals=2)
+    tensor([[ 0.0000, -0.7100,  0.7100]])
+    """
 
     def __init__(self, size: Size = 15, *, epsilon: float = 1e-6, border: Border = "reflect") -> None:
         super().__init__()
@@ -81,6 +96,11 @@ class Threshold2d(torch.nn.Module):
         size, method, r, border, result, sharpness: As of `boxsum.torch.threshold`.
         k: The formula's k, by default the method's.
         learned: Whether k and the sharpness are parameters, or constants.
+
+    >>> import torch, boxsum.torch
+    >>> page = torch.tensor([[0.9, 0.9, 0.1, 0.9, 0.9]])
+    >>> boxsum.torch.Threshold2d((1, 5), result="mask")(page)
+    tensor([[ True,  True, False,  True,  True]])
     """
 
     k: Tensor
@@ -138,6 +158,11 @@ class BoxConv2d(torch.nn.Module):
         largest: Edges begin at random within half of it, (rows, cols) or one number.
 
     Source: Burkov and Lempitsky, "Deep neural networks with box convolutions", 2018.
+
+    >>> import torch, boxsum.torch
+    >>> convolution = boxsum.torch.BoxConv2d(channels=3, boxes=2, largest=9)
+    >>> convolution(torch.ones(1, 3, 16, 16)).shape
+    torch.Size([1, 6, 16, 16])
     """
 
     edges: torch.nn.Parameter

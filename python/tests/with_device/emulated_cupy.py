@@ -112,6 +112,9 @@ class ndarray:
     def __eq__(self, other):
         return asarray(self._host == _host(other))
 
+    def __lt__(self, other):
+        return asarray(self._host < _host(other))
+
     def __int__(self):
         return int(self._host)
 
@@ -212,7 +215,8 @@ def ascontiguousarray(array, dtype=None):
 
 
 def sqrt(values, out):
-    np.sqrt(values._host, out=out._host)
+    with np.errstate(invalid="ignore"):
+        np.sqrt(values._host, out=out._host)
 
 
 class _Device:
@@ -248,6 +252,7 @@ def install():
     library.stack = lambda parts, axis: asarray(np.stack([part._host for part in parts], axis))
     library.moveaxis = lambda array, source, target: array._view(np.moveaxis(array._host, source, target))
     library.left_shift = lambda values, bits: asarray(values._host << bits)
+    library.copyto = lambda values, number, where: np.copyto(values._host, number, where=where._host)
     library.lent = lambda: _Block.count
     library.asnumpy = lambda array: array.get()
     library.dtype, library.uint32, library.uint64, library.int64 = np.dtype, np.uint32, np.uint64, np.int64

@@ -554,6 +554,8 @@ def test_tables_of_pixels_that_do_not_count(library, emulated):
                     if host.squares is not None:
                         actual = library.down(table.var(there, **wanted))
                         np.testing.assert_array_equal(actual, host.var(boxes, **wanted))
+                        actual = library.down(table.std(there, **wanted))
+                        np.testing.assert_allclose(actual, host.std(boxes, **wanted), rtol=1e-15)
     with pytest.raises(boxsum.Unsupported, match="boxes: have fractional edges, but"):
         table.mean([[0.5, 0.0, 2.0, 2.0]])
     with pytest.raises(boxsum.InvalidArgument, match="mask: is in host memory, but image is on cuda:0"):

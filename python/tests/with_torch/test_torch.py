@@ -29,8 +29,10 @@ def image_of(*shape, dtype=torch.float64, seed=0, grad=False):
 
 
 def test_examples_in_the_documentation():
-    for module in (boxsum.torch, boxsum.torch._functions):
+    for module in (boxsum.torch, boxsum.torch._functions, boxsum.torch._modules):
         assert doctest.testmod(module).failed == 0
+    for name in boxsum.torch.__all__:
+        assert ">>> " in (getattr(boxsum.torch, name).__doc__ or ""), name
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -57,9 +57,14 @@ void integer_band(const row_job& job, const any_view& result, const band& b) {
 }
 
 void byte_band(const row_job& job, const filter_outputs& outputs, const band& b) {
+    const bool half_up = job.rounding == rounding_mode::half_up;
+    const bool of_one_column = job.cols.full == 1 && job.rows.full <= most_column_rows && !job.sampled();
     for_each_byte_row(job, b, false, outputs.count, [&](const byte_row& at) {
-        job.kernels->byte->means(job.row_to<u8>(outputs.result, at.row, b.plane), at.sums, at.counts,
-                                 job.rounding == rounding_mode::half_up, job.n());
+        u8* const out = job.row_to<u8>(outputs.result, at.row, b.plane);
+        if (of_one_column && at.counts.rows > 1)
+            job.kernels->byte->column_means(out, at.sums.in_even, at.sums.in_odd, at.counts.rows, half_up, job.n());
+        else
+            job.kernels->byte->means(out, at.sums, at.counts, half_up, job.n());
     });
 }
 

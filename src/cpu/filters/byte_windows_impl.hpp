@@ -181,6 +181,20 @@ void change_both_planes(u16* even, u16* odd, u16* p_even, u16* p_odd, const u8* 
     if (i < n) block(i, load_pixels(in + i, n - i), load_pixels(out + i, n - i));
 }
 
+/// The upper halves of products.
+inline halves high_products(halves a, u16 b) {
+#if defined(__AVX512BW__)
+    return (halves)_mm512_mulhi_epu16((__m512i)a, (__m512i)(halves{} + b));
+#elif defined(__AVX2__)
+    return (halves)_mm256_mulhi_epu16((__m256i)a, (__m256i)(halves{} + b));
+#elif defined(__SSE2__)
+    return (halves)_mm_mulhi_epu16((__m128i)a, (__m128i)(halves{} + b));
+#else
+    const words low = ((words)a & 0xffffu) * b >> 16, high = ((words)a >> 16) * b & 0xffff0000u;
+    return (halves)(low | high);
+#endif
+}
+
 /// The two signed parts of a lane, multiplied and added.
 template <int low, int high>
 inline words dot(halves v) {
@@ -643,6 +657,22 @@ void means(u8* out, const byte_windows& row, const byte_counts& counts, bool hal
             return means_of<kind::wide>(out, row, counts, half_up, n);
         case kind::any:
             return means_of<kind::any>(out, row, counts, half_up, n);
+    }
+}
+
+/// The same of windows of one column, whose sums are in planes. With 2^k < rows <= 2^(k + 1) and m the integer at or
+/// above 2^(16 + k) / rows, m (w + half) / 2^(16 + k) is too large by less than 256 rows / 2^(16 + k), which for rows
+/// <= most_column_rows is at most 1 / rows, or by nothing where rows are a power of two: not enough to reach the next
+/// integer.
+void column_means(u8* out, const u16* even, const u16* odd, u32 rows, bool half_up, i64 n) {
+    const int k = 31 - __builtin_clz(rows - 1);
+    const auto multiplier = static_cast<u16>(((u32{1} << (16 + k)) + rows - 1) / rows);
+    const auto half = static_cast<u16>(half_up ? rows / 2 : 0);
+    target_blocks<u8> to(out, n);
+    for (i64 i = 0; i < n; i += bytes) {
+        const halves e = high_products(load<halves>(even + i / 2) + half, multiplier) >> k;
+        const halves o = high_products(load<halves>(odd + i / 2) + half, multiplier) >> k;
+        store(to.at(i), (words)(e | o << 8));
     }
 }
 
@@ -1451,8 +1481,8 @@ void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windo
 }  // namespace
 
 constinit const byte_kernels byte_rows = {
-    bytes,         change_planes, change_both_planes, plane_totals, means,     above,
-    decide_pixels, deviations,    largest_variance,   smallest,     contrasts,
+    bytes, change_planes, change_both_planes, plane_totals,     means,    column_means,
+    above, decide_pixels, deviations,         largest_variance, smallest, contrasts,
 };
 
 }  // namespace boxsum::filters::BOXSUM_ROWS

@@ -264,6 +264,8 @@ struct byte_threshold {
     f32 smallest = 0, shift = 0, bound_of_mean = 0, least_bound = 0;  ///< wolf
 };
 
+constexpr u32 most_column_rows = 180;
+
 struct byte_kernels {
     std::int64_t block;  ///< pixels
     void (*change)(u16* even, u16* odd, const u8* in, const u8* out, bool keep, std::int64_t n);
@@ -273,6 +275,8 @@ struct byte_kernels {
     void (*totals)(u32* totals, const u16* even, const u16* odd, std::int64_t first, std::int64_t count,
                    std::int64_t channels, bool is_signed);
     void (*means)(u8* out, const byte_windows& sums, const byte_counts& counts, bool half_up, std::int64_t n);
+    /// Of windows of one column: planes of sums of so many rows, more than one and at most most_column_rows.
+    void (*column_means)(u8* out, const u16* even, const u16* odd, u32 rows, bool half_up, std::int64_t n);
     /// `yes` where x > limit, else 0
     void (*above)(u8* out, const u8* x, const u8* limit, u8 yes, std::int64_t n);
     /// bradley, niblack, sauvola, wolf, nick; `spreads` are of P = x (255 - x) / 2, and not read for bradley.
