@@ -4,6 +4,7 @@
 #include "core/visit_types.hpp"
 #include "cpu/filters/bands.hpp"
 #include "cpu/filters/guided_bytes.hpp"
+#include "cpu/filters/guided_fits.hpp"
 #include "cpu/filters/guided_kernels.hpp"
 #include "cpu/filters/rounded_row.hpp"
 #include "filters/filter_jobs.hpp"
@@ -157,6 +158,27 @@ class guided_rows {
         return {{memory_.take(checked_span_bytes("image", shape)), shape}, rows.first};
     }
 
+    /// Where all pixels count.
+    filters::row_job windows_around(const planes& from, row_range results, const window& w) const {
+        const filter_inputs in = part(from, from.view, results, {});
+        view_shape shape = from.view.shape;
+        shape.rows = results.end - results.first;
+        return {filters::box_filter_job(filters::part_of(in), {shape}, windows(w)), in};
+    }
+    filters::row_job moments_around(const planes& from, row_range results) const {
+        const filter_inputs in = part(from, from.view, results, {});
+        const view_shape shape =
+            packed_shape(dtype::f64, from.view.shape.planes, results.end - results.first, cols(), 1);
+        return {filters::statistics_job(filters::part_of(in), {shape, shape, {}, {}, {}}, windows(job_.fits)), in};
+    }
+
+    any_view channel_of_result(std::int64_t channel) const {
+        any_view result = result_;
+        result.data =
+            static_cast<std::byte*>(result.data) + channel * static_cast<std::int64_t>(size_of(result.shape.type));
+        return result;
+    }
+
     /// With samples_of() those rows, of which some planes may count none.
     filter_inputs part(const planes& from, const const_any_view& view, row_range results, const planes& samples) const {
         filter_inputs in{
@@ -249,30 +271,22 @@ class guided_rows {
         return copy;
     }
 
-    /// Means of a and b, which are planes of `fits`, and of how many: null where all fits exist.
-    struct mean_fits {
-        planes means, numbers;
-    };
-    mean_fits averaged(const planes& fits, const planes& exists, row_range rows) const {
-        const std::int64_t count = fits.view.shape.planes;
-        const bool some = exists.view.data != nullptr;
-        const mean_fits to{allocate(dtype::f64, count, rows), some ? allocate(dtype::f32, count, rows) : planes{}};
-        filter_outputs outputs{to.means.to(0, count)};
-        if (some) outputs.count = to.numbers.to(0, count);
-        box_filter(part(fits, fits.view, rows, exists), outputs, windows(job_.means));
-        return to;
-    }
-
-    /// mean(a) . guides + mean(b), the last plane, as channel `channel` of the result.
-    void evaluate(const mean_fits& fits, const planes& guides, const planes& samples, std::int64_t channel,
-                  row_range rows) const {
+    /// mean(a) . guides + mean(b), of planes of `fits`, as channel `channel` of the result.
+    void apply(const planes& fits, const planes& exists, const planes& guides, const planes& samples,
+               std::int64_t channel, row_range rows) const {
+        if (!call_.sampled)
+            return filters::apply_fits(windows_around(fits, rows, job_.means), guides.view, guides.first, job_.rounding,
+                                       channel_of_result(channel), result_.shape.channels);
         const std::int64_t g = guides.view.shape.planes;
+        const planes means = allocate(dtype::f64, g + 1, rows), numbers = allocate(dtype::f32, g + 1, rows);
+        box_filter(part(fits, fits.view, rows, exists), {means.to(0, g + 1), numbers.to(0, g + 1)},
+                   windows(job_.means));
         visit_type(pixel_types{}, guides.view.shape.type, [&]<typename T>() {
             const auto add = std::get<filters::guide_kernels<T>>(kernels_.guide).add_product;
             for_each_row(rows, [&, n = cols()](std::int64_t r) {
-                f64* const q = fits.means.row<f64>(r, g);
-                for (std::int64_t i = 0; i < g; ++i) add(q, fits.means.row<f64>(r, i), guides.row<const T>(r, i), n);
-                if (call_.sampled) fill(q, fits.numbers.row<const f32>(r, g), samples, r);
+                f64* const q = means.row<f64>(r, g);
+                for (std::int64_t i = 0; i < g; ++i) add(q, means.row<f64>(r, i), guides.row<const T>(r, i), n);
+                fill(q, numbers.row<const f32>(r, g), samples, r);
                 store(r, channel, q);
             });
         });
@@ -300,13 +314,17 @@ class guided_rows {
         const row_range read = within(fitted, job_.fits.above, job_.fits.below);
         const planes image = channels_of(image_, channel, 1, read), samples = samples_of(channel, read);
         const planes fits = allocate(dtype::f64, 2, fitted);
+        const planes exists = existing(image, samples, channel, rows, fitted);
+        if (!call_.sampled) {
+            filters::find_fits(moments_around(image, fitted), job_.epsilon, fits.to(0, 2));
+            return apply(fits, exists, image, samples, channel, rows);
+        }
         local_statistics(part(image, image.view, fitted, samples), {.mean = fits.to(1, 1), .variance = fits.to(0, 1)},
                          windows(job_.fits));
-        const planes exists = existing(image, samples, channel, rows, fitted);
         for_each_row(fitted, [&, n = cols()](std::int64_t r) {
             kernels_.fit_itself(fits.row<f64>(r, 0), fits.row<f64>(r, 1), job_.epsilon, n);
         });
-        evaluate(averaged(fits, exists, rows), image, samples, channel, rows);
+        apply(fits, exists, image, samples, channel, rows);
     }
 
     /// What fits of bytes are multiplied by, where they become integers.
@@ -328,19 +346,11 @@ class guided_rows {
         const planes guide = itself ? image : channels_of(guide_, 0, guides, read);
         existing(image, {}, channel, rows, fitted);                    // for the count alone
         const planes fits = allocate(dtype::f64, guides + 1, fitted);  // of integers, whose bytes are as many
-        const auto windows_around = [&](const planes& from, row_range results, const window& w) {
-            const filter_inputs in = part(from, from.view, results, {});
-            view_shape shape = from.view.shape;
-            shape.rows = results.end - results.first;
-            return filters::row_job(filters::box_filter_job(filters::part_of(in), {shape}, windows(w)), in);
-        };
         const filters::row_job of_image = windows_around(image, fitted, job_.fits),
                                of_guide = windows_around(guide, fitted, job_.fits);
         filters::find_byte_fits(of_image, itself ? nullptr : &of_guide, job_.epsilon, scales, fits.to(0, guides + 1));
-        any_view result = result_;
-        result.data = static_cast<u8*>(result.data) + channel;
         filters::apply_byte_fits(windows_around(fits, rows, job_.means), guide.view, guide.first, scales, job_.rounding,
-                                 result, result.shape.channels);
+                                 channel_of_result(channel), result_.shape.channels);
     }
 
     /// A plane, by number, of a set of them.
@@ -392,11 +402,28 @@ class guided_rows {
         return moments;
     }
 
+    /// All channels at once: windows of the guide are made once.
+    void guide_floats(const planes& guide, row_range rows, row_range fitted) const {
+        const std::int64_t channels = image_.shape.channels, each = guide.view.shape.planes + 1;
+        const planes image = channels_of(image_, 0, channels, within(fitted, job_.fits.above, job_.fits.below));
+        const planes fits = allocate(dtype::f64, channels * each, fitted);
+        filters::find_fits(moments_around(image, fitted), moments_around(guide, fitted), job_.epsilon,
+                           fits.to(0, channels * each));
+        const std::size_t mark = memory_.mark();
+        for (std::int64_t k = 0; k < channels; ++k) {
+            memory_.release(mark);
+            existing({image.some(k, 1), image.first}, {}, k, rows, fitted);  // for the count alone
+            apply({fits.some(k * each, each), fits.first}, {}, guide, {}, k, rows);
+        }
+    }
+
     template <std::size_t guides>
     void guide(row_range rows, row_range fitted) const {
         constexpr auto g = static_cast<std::int64_t>(guides);
         const row_range read = within(fitted, job_.fits.above, job_.fits.below);
         const planes guide = channels_of(guide_, 0, g, read);
+        if (!call_.sampled && is_floating(image_.shape.type) && is_floating(guide_.shape.type))
+            return guide_floats(guide, rows, fitted);
         planes guide_moments, between;
         const auto measure_guide = [&](const planes& samples) {
             guide_moments = moments_of(guide, fitted, samples);
@@ -432,7 +459,7 @@ class guided_rows {
                 row.to[guides] = fits.row<f64>(r, g);
                 kernels_.fit[guides - 1](row, job_.epsilon, cols());
             });
-            evaluate(averaged(fits, exists, rows), guide, samples, k, rows);
+            apply(fits, exists, guide, samples, k, rows);
         }
     }
 

@@ -127,14 +127,6 @@ void for_each_tile(const row_job& job, const band& b, MoveTo&& move_to, F&& f) {
     }
 }
 
-/// Of rows alone, whatever planes there are.
-template <typename F>
-void for_each_band_of_rows(const row_job& job, F&& f) {
-    for_each_band(1, job.result_rows(), job.threads, [&](const band& b, int) {
-        f(band{0, b.first + job.first_row, b.end + job.first_row});
-    });
-}
-
 }  // namespace
 
 std::optional<byte_fit_scales> byte_fit_scales_of(f64 epsilon, std::int64_t window, std::int64_t guides) {

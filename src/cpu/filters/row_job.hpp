@@ -43,4 +43,12 @@ struct moment_rows {
 /// Calls work(band, thread) over the rows that have results, on the job's threads.
 void for_each_band(const row_job& job, band_work work);
 
+/// Of rows alone, whatever planes there are: work(band of plane 0).
+template <typename F>
+void for_each_band_of_rows(const row_job& job, F&& work) {
+    for_each_band(1, job.result_rows(), job.threads, [&](const band& b, int) {
+        work(band{0, b.first + job.first_row, b.end + job.first_row});
+    });
+}
+
 }  // namespace boxsum::filters

@@ -151,6 +151,19 @@ TEST(guided_filter, is_guided_by_colours) {
         {12, 12, 1, 1, 3, 1, 5, border_mode::reflect, 1e-4, rounding_mode::half_up, 1, 1e5, 1, 1e-9});
 }
 
+/// Floats by floats: rows beyond one strip, many columns, channels, windows that reach beyond the image several times,
+/// few rows a thread.
+TEST(guided_filter, of_floats_is_its_definition) {
+    for (const border_mode border : borders)
+        for (const std::int64_t guides : {0, 1, 2, 3, 4}) {
+            check<float, float, float>(
+                {290, 5, 1, 1, guides, 1, {3, 2}, border, 0.01, rounding_mode::half_up, 3, 0, 1, 1e-7});
+            if (guides < 3) check<double, float, double>({3, 150, 3, 2, guides, 2, {2, 5}, border, 0.01});
+            check<float, double, double>(
+                {4, 6, 3, 1, guides, 1, {9, 31}, border, 0.1, rounding_mode::half_up, 2, 0, 1, 1e-10});
+        }
+}
+
 /// Images of more rows than are computed at a time.
 TEST(guided_filter, strips_have_the_rows_of_the_whole) {
     constexpr std::int64_t rows = 700, cols = 5;
