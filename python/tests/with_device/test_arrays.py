@@ -394,6 +394,16 @@ def test_convolution(library):
         for turned in (image, np.asfortranarray(image)):
             actual = boxsum.convolve(library.up(turned), kernel, border="replicate", dtype=result)
             np.testing.assert_allclose(library.down(actual), expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
+    image = reference.random_image((19, 30), np.float32, 11)
+    expected = boxsum.convolve(image, kernel)
+    for algorithm in ("systolic", "ssam", "direct"):
+        actual = library.down(boxsum.convolve(library.up(image), kernel, algorithm=algorithm))
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
+    boxsum.convolve(library.up(IMAGE[0]), kernel, dtype="float32", algorithm="direct")  # whose plan is kept
+    with pytest.raises(boxsum.Unsupported, match="ssam"):
+        boxsum.convolve(library.up(IMAGE[0]), kernel, dtype="float32", algorithm="ssam")
+    with pytest.raises(boxsum.Error, match="algorithm 'simd' runs on cpu, but the call is for cuda"):
+        boxsum.convolve(library.up(image), kernel, algorithm="simd")
 
 
 @pytest.mark.parametrize("buffers", [1, 2, 5])
