@@ -196,6 +196,7 @@ def convolve(
     channel_axis: Any,
     out: Any,
     threads: int,
+    algorithm: str,
     /,
 ) -> Any: ...
 def box_hessian(image: Any, sigma: float, dtype: Any, out: Any, threads: int, /) -> Any: ...

@@ -722,6 +722,7 @@ def convolve(
     channel_axis: int | None = ...,
     out: NumPyArray | None = ...,
     threads: int = ...,
+    algorithm: str = ...,
 ) -> NumPyArray: ...
 @overload
 def convolve(
@@ -735,6 +736,7 @@ def convolve(
     channel_axis: int | None = ...,
     out: ArrayT | None = ...,
     threads: int = ...,
+    algorithm: str = ...,
 ) -> ArrayT: ...
 def convolve(
     image: Any,
@@ -747,6 +749,7 @@ def convolve(
     channel_axis: int | None = None,
     out: Any = None,
     threads: int = 0,
+    algorithm: str = "auto",
 ) -> Any:
     """Two-dimensional convolution with a kernel of any weights, in direct form.
 
@@ -759,13 +762,15 @@ def convolve(
         dtype: float32 or float64, in which it is computed; by default float32 for float32 images and float64 for
             others. float64 images have float64 results.
         channel_axis, out, threads: As in `box_filter`.
+        algorithm: One of ``boxsum.algorithms("convolve")`` by name: on the CPU ``"simd"`` or ``"reference"``, on a GPU
+            ``"systolic"``, ``"ssam"`` or ``"direct"``.
 
     Returns:
         An array of the image's shape and library.
 
     Raises:
         InvalidArgument: a ValueError; a kernel, border or ``out`` that is wrong.
-        Unsupported: a TypeError; another dtype.
+        Unsupported: a TypeError; another dtype, or an algorithm that does not take it, does not run there, or does not exist.
         OutOfMemory: a MemoryError.
 
     Source: the definition.
@@ -774,7 +779,7 @@ def convolve(
     >>> boxsum.convolve(np.array([[0.0, 0.0, 1.0, 0.0, 0.0]]), [[1, 2, 3]])
     array([[0., 1., 2., 3., 0.]])
     """
-    return _core.convolve(image, kernel, direction, border, cval, dtype, channel_axis, out, threads)
+    return _core.convolve(image, kernel, direction, border, cval, dtype, channel_axis, out, threads, algorithm)
 
 
 @overload

@@ -624,6 +624,33 @@ def _counted(
     return values, second, counts
 
 
+def _with_squares(
+    image: Any,
+    form: Any,
+    layout: Layout,
+    offset: Any,
+    dtype: DType | None,
+    squares_dtype: DType | None,
+    channel_axis: int | None,
+    threads: int,
+    algorithm: str,
+) -> Any:
+    """The tables of the pixels and of their squares."""
+    narrow = _narrow_signed(image)
+    if narrow is None:
+        return _core.sat_squares(
+            image, form, dtype, squares_dtype, channel_axis, None, None, threads, algorithm, ROW_ALIGNMENT, None, None
+        )
+    squared = _squares(*narrow)
+    if form != layout and np.any(offset):
+        raise Unsupported("offset: tables of squares have one where both tables are floating")
+    kind = np.uint64 if squares_dtype is None else squares_dtype
+    return tuple(
+        _core.sat(pixels, form, entries, channel_axis, None, threads, algorithm, ROW_ALIGNMENT, "first", None)
+        for pixels, entries in ((image, dtype), (squared, kind))
+    )
+
+
 class Table(Generic[ArrayT]):
     """A table that knows how it is to be read. Rows start on 64 bytes, which is fastest.
 
@@ -788,49 +815,23 @@ class Table(Generic[ArrayT]):
         """
         shape = shape_of(image, "image")
         origin, offset, form = _form_of(layout, origin, offset, shape, channel_axis)
-        known = (layout, shape, channel_axis, origin, offset, form)
+        counts: Any = None
+        second: Any = None
         counting = mask is not None or weights is not None or nodata is not None
         if counting or not isinstance(nan, str) or nan != "propagate":
             samples = (mask, weights, nan, nodata)
             values, second, counts = _counted(
                 image, form, dtype, squares_dtype, channel_axis, threads, algorithm, samples, squares
             )
-            return cls._of(values, second, counts, *known)
-        if not squares:
-            values = _core.sat(image, form, dtype, channel_axis, None, threads, algorithm, ROW_ALIGNMENT, "first", None)
-            return cls._of(values, None, None, *known)
-        narrow = _narrow_signed(image)
-        if narrow is not None:
-            squared = _squares(*narrow)
-            if form != layout and np.any(offset):
-                raise Unsupported("offset: tables of squares have one where both tables are floating")
-            kind = np.uint64 if squares_dtype is None else squares_dtype
-            values, second = (
-                _core.sat(pixels, form, entries, channel_axis, None, threads, algorithm, ROW_ALIGNMENT, "first", None)
-                for pixels, entries in ((image, dtype), (squared, kind))
+        elif squares:
+            values, second = _with_squares(
+                image, form, layout, offset, dtype, squares_dtype, channel_axis, threads, algorithm
             )
         else:
-            values, second = _core.sat_squares(
-                image, form, dtype, squares_dtype, channel_axis, None, None, threads, algorithm, ROW_ALIGNMENT, None, None
-            )
-        return cls._of(values, second, None, *known)
-
-    @classmethod
-    def _of(
-        cls,
-        values: Any,
-        squares: Any,
-        counts: Any,
-        layout: Layout,
-        shape: tuple[int, ...],
-        channel_axis: int | None,
-        origin: tuple[int, int],
-        offset: Any,
-        form: Any,
-    ) -> Any:
-        """What `build` has made: a small table takes less time than to look at all of it again."""
+            values = _core.sat(image, form, dtype, channel_axis, None, threads, algorithm, ROW_ALIGNMENT, "first", None)
+        # A small table takes less time than to look at all of it again, as Table() does.
         made = cls.__new__(cls)
-        made.values, made.squares, made.counts = values, squares, counts
+        made.values, made.squares, made.counts = values, second, counts
         made.layout, made.shape, made.channel_axis = layout, tuple(shape), channel_axis
         made.origin, made.offset, made._form = origin, offset, form
         return made

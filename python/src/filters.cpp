@@ -429,6 +429,7 @@ const cuda::convolve_plan& plan_of(int device, const convolve_inputs& inputs, co
         border_mode border;
         double border_value;
         kernel_direction direction;
+        std::string algorithm;
         cuda::convolve_plan plan;
     };
     static std::mutex mutex;
@@ -438,15 +439,18 @@ const cuda::convolve_plan& plan_of(int device, const convolve_inputs& inputs, co
     for (const kept_plan& one : *plans)
         if (one.device == device && one.image == inputs.image.shape && one.result == outputs.result.shape &&
             one.rows == rows && one.cols == cols && one.weights == weights && one.border == options.border &&
-            one.border_value == options.border_value && one.direction == options.direction)
+            one.border_value == options.border_value && one.direction == options.direction &&
+            one.algorithm == options.algorithm)
             return one.plan;
     plans->push_front({device, inputs.image.shape, outputs.result.shape, rows, cols, weights, options.border,
-                       options.border_value, options.direction, cuda::convolve_plan(inputs, outputs, options)});
+                       options.border_value, options.direction, options.algorithm,
+                       cuda::convolve_plan(inputs, outputs, options)});
     return plans->front().plan;
 }
 
 nb::object py_convolve(nb::handle image, nb::handle kernel, nb::handle direction, nb::handle border, nb::handle cval,
-                       nb::handle dtype, nb::handle channel_axis, nb::handle out, nb::handle threads) {
+                       nb::handle dtype, nb::handle channel_axis, nb::handle out, nb::handle threads,
+                       nb::handle algorithm) {
     image_argument in(image, "image", channel_axis);
     const number_argument given(kernel, "kernel");
     if (given.shape.size() != 2)
@@ -469,6 +473,7 @@ nb::object py_convolve(nb::handle image, nb::handle kernel, nb::handle direction
     if (word != "correlation" && word != "convolution") refuse_word("direction", word, "'correlation', 'convolution'");
     options.direction = word == "convolution" ? kernel_direction::convolution : kernel_direction::correlation;
     options.threads = threads_argument(threads);
+    options.algorithm = text_argument(algorithm, "algorithm");
     const element from = in.array.type;
     if (from != element::u8 && from != element::u16 && from != element::s16 && from != element::f32 &&
         from != element::f64 && from != element::boolean)

@@ -333,7 +333,7 @@ def test_counts_and_strictness():
     compat.reset()
     assert compat.report() == {}
     assert ndimage.gaussian_filter(image, 1).shape == image.shape
-    with pytest.raises(ValueError, match="library: is 'numpy', must be one of"), compat.patched("numpy"):
+    with pytest.raises(ValueError, match="libraries: 'numpy' is none of"), compat.patched("numpy"):
         pass
 
 
@@ -383,7 +383,7 @@ def test_scripts_run_unchanged(tmp_path):
     ran = subprocess.run([*command, "scipy", "--", script], capture_output=True, text=True, check=False)
     assert ran.stderr == "boxsum: none of the functions that boxsum has was called\n" and ran.returncode == 0
     wrong = subprocess.run([*command, "numpy", "--", script], capture_output=True, text=True, check=False)
-    assert wrong.returncode == 2 and "library: is 'numpy'" in wrong.stderr and "Traceback" not in wrong.stderr
+    assert wrong.returncode == 2 and "libraries: 'numpy' is none of" in wrong.stderr and "Traceback" not in wrong.stderr
     wrong = subprocess.run([*command, "scipy", "--", "no.py"], capture_output=True, text=True, check=False)
     assert wrong.returncode == 2 and "script: there is no file 'no.py'" in wrong.stderr
 

@@ -315,6 +315,10 @@ def test_convolution(direction, border):
                 assert result.dtype == (np.float32 if dtype == "float32" else np.float64)
                 scale = float(np.abs(image.astype(float)).max()) * 8 * rows * cols
                 np.testing.assert_allclose(result, expected, rtol=0, atol=scale * np.finfo(result.dtype).eps * 16)
+                named = boxsum.convolve(
+                    given, kernel, direction=direction, border=border, cval=3, algorithm="reference"
+                )
+                np.testing.assert_allclose(named, expected, rtol=0, atol=scale * np.finfo(result.dtype).eps * 16)
 
 
 def test_convolution_in_batches_and_out():
@@ -476,6 +480,7 @@ def test_arguments_are_named():
         (TypeError, "kernel: its dtype is", lambda: boxsum.convolve(image, [["a"]])),
         (ValueError, "direction: is 'up'", lambda: boxsum.convolve(image, [[1]], direction="up")),
         (ValueError, "border: is shrink", lambda: boxsum.convolve(image, [[1]], border="shrink")),
+        (TypeError, "algorithm: no .* 'fft'; there are simd", lambda: boxsum.convolve(image, [[1]], algorithm="fft")),
         (TypeError, "dtype: is uint8, must be float32 or", lambda: boxsum.convolve(image, [[1]], dtype="uint8")),
         (TypeError, "image: its dtype is int64, conv", lambda: boxsum.convolve(image.astype(int), [[1]])),
         (ValueError, "epsilon: is 0", lambda: boxsum.local_contrast(image, 3, epsilon=0)),

@@ -122,7 +122,7 @@ def drop_in(where: str, *, defined_in: str | None = None) -> Callable[[F], F]:
 def drop_ins(library: str) -> list[DropIn]:
     """Those of a library, which is imported for it. Raises InvalidArgument for a name that has none."""
     if library not in LIBRARIES:
-        raise InvalidArgument(f"library: is {library!r}, must be one of {', '.join(map(repr, LIBRARIES))}")
+        raise InvalidArgument(f"libraries: {library!r} is none of {', '.join(map(repr, LIBRARIES))}")
     for module in LIBRARIES[library]:
         importlib.import_module(f"boxsum.compat.{module}")
     return _drop_ins[library]

@@ -310,6 +310,11 @@ def test_filters_of_floats(library, emulated):
     expected = boxsum.variable_box_filter(image, radius, dtype="float64")
     actual = boxsum.variable_box_filter(there, library.up(radius), dtype="float64")
     np.testing.assert_allclose(library.down(actual), expected, rtol=0, atol=1e-12)
+    # Radii on the device are not looked at.
+    expected = boxsum.variable_box_filter(IMAGE[0], np.clip(IMAGE[0] % 7, 1, 4) - 1, rounding="floor", largest_radius=3)
+    radius_there = library.up(IMAGE[0].astype(np.int32) % 7 - 1)
+    actual = boxsum.variable_box_filter(library.up(IMAGE[0]), radius_there, rounding="floor", largest_radius=3)
+    np.testing.assert_array_equal(library.down(actual), expected)
     with pytest.raises(boxsum.InvalidArgument, match="radius: is in host memory, but image is on cuda:0"):
         boxsum.variable_box_filter(there, radius)
 
@@ -389,6 +394,16 @@ def test_convolution(library):
         for turned in (image, np.asfortranarray(image)):
             actual = boxsum.convolve(library.up(turned), kernel, border="replicate", dtype=result)
             np.testing.assert_allclose(library.down(actual), expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
+    image = reference.random_image((19, 30), np.float32, 11)
+    expected = boxsum.convolve(image, kernel)
+    for algorithm in ("systolic", "ssam", "direct"):
+        actual = library.down(boxsum.convolve(library.up(image), kernel, algorithm=algorithm))
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
+    boxsum.convolve(library.up(IMAGE[0]), kernel, dtype="float32", algorithm="direct")  # whose plan is kept
+    with pytest.raises(boxsum.Unsupported, match="ssam"):
+        boxsum.convolve(library.up(IMAGE[0]), kernel, dtype="float32", algorithm="ssam")
+    with pytest.raises(boxsum.Error, match="algorithm 'simd' runs on cpu, but the call is for cuda"):
+        boxsum.convolve(library.up(image), kernel, algorithm="simd")
 
 
 @pytest.mark.parametrize("buffers", [1, 2, 5])
