@@ -33,8 +33,8 @@
 ///   w rows and v columns is within gamma_(w+v) * (mean of |x|) of the exact one, with gamma_k = k*u / (1 - k*u) and
 ///   u = 2^-53, before it is rounded to the result's type and unless it underflows. What knows variances merges means
 ///   and squared deviations (Chan, Golub, LeVeque 1979), which do not cancel: variances are never negative, and exactly
-///   0 where a window is constant. A merge rounds the mean more often than an addition rounds a sum: means beside
-///   variances are within gamma_(3(w+v)) * (mean of |x|).
+///   0 where a window is constant. Means beside variances are within gamma_(3(w+v)) * (mean of |x|): merges round more
+///   often. Of n 32f pixels that may not count, variances are of distances from one: up to n times less exact.
 /// - What is not finite, in every filter: a window with a NaN has NaN results. The mean of a window with infinities
 ///   follows the sum: inf, -inf, or NaN where both signs meet. Its variance and deviation are NaN, and so is all that
 ///   is made of them; a threshold that is NaN is exceeded by no pixel.

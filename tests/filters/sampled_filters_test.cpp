@@ -433,6 +433,58 @@ TYPED_TEST(real_samples, weights_and_pixels_of_any_size) {
     }
 }
 
+/// Far from 0, where whole areas do not count: windows without a pixel in common, or with few. Constant windows have
+/// none.
+TYPED_TEST(real_samples, squared_deviations_do_not_cancel) {
+    using T = TypeParam;
+    constexpr std::int64_t rows = 45, cols = 70;
+    picture<T> image(1, rows, cols, 1);
+    picture<std::uint8_t> mask(1, rows, cols, 1);
+    for (const std::int64_t area : {1, 5, 11, 29})
+        for (const bool constant : {false, true}) {
+            mask.fill([&](std::int64_t, std::int64_t r, std::int64_t c, std::int64_t) {
+                return area == 1 ? (r * 5 + c * 3) % 13 == 0 : (r / area + c / area) % 2;
+            });
+            image.fill([&](std::int64_t, std::int64_t r, std::int64_t c, std::int64_t) {
+                if (mask.view()(r, c) == 0) return static_cast<T>((r + c) % 2 == 0 ? 1e30 : nan);
+                return static_cast<T>(4000.1) + static_cast<T>(constant ? 0 : (r * 7 + c * c) % 19) * T{0x1p-9};
+            });
+            for (const std::int64_t radius : {2, 4, 8, 15}) {
+                picture<double> mean(1, rows, cols, 1), variance(1, rows, cols, 1);
+                picture<float> deviation(1, rows, cols, 1);
+                const filter_inputs in{.image = image.view(), .mask = mask.view()};
+                const filter_options options{.window = window_radius(radius)};
+                local_statistics(in, {.mean = mean.view(), .variance = variance.view()}, options);
+                local_statistics(in, {.deviation = deviation.view()}, options);
+                oracle::each(mean.view(), [&](std::int64_t r, std::int64_t c, std::int64_t, std::int64_t) {
+                    long double n = 0, sum = 0, squares = 0;
+                    const auto each = [&](auto&& f) {
+                        for (std::int64_t i = std::max<std::int64_t>(r - radius, 0); i < std::min(r + radius + 1, rows);
+                             ++i)
+                            for (std::int64_t j = std::max<std::int64_t>(c - radius, 0);
+                                 j < std::min(c + radius + 1, cols); ++j)
+                                if (mask.view()(i, j) != 0) f(static_cast<long double>(image.view()(i, j)));
+                    };
+                    each([&](long double x) {
+                        ++n;
+                        sum += x;
+                    });
+                    each([&](long double x) { squares += (x - sum / n) * (x - sum / n); });
+                    const double v = variance.view()(r, c);
+                    if (n == 0) {
+                        ASSERT_TRUE(std::isnan(v) && std::isnan(deviation.view()(r, c)));
+                        return;
+                    }
+                    const long double expected = constant ? 0 : squares / n;
+                    ASSERT_TRUE(close(sum / n, mean.view()(r, c), 0x1p-48L * sum / n)) << r << ' ' << c;
+                    ASSERT_TRUE(close(expected, v, 0x1p-47L * std::sqrt(expected) * 4000)) << r << ' ' << c << ' ' << v;
+                    ASSERT_EQ(deviation.view()(r, c), static_cast<float>(std::sqrt(v)));
+                });
+                ASSERT_FALSE(testing::Test::HasFailure()) << radius << ' ' << area << ' ' << constant;
+            }
+        }
+}
+
 /// What the mean of a window with infinities is, and that nothing of it leaks.
 TYPED_TEST(real_samples, what_is_not_finite_stays_in_its_windows) {
     using T = TypeParam;

@@ -127,11 +127,13 @@ struct sample_kernels {
                          const u8* const* last_counts, const group_windows& windows, const f64* beyond, std::int64_t n);
 };
 
-/// A row of pixels and their weights. What has weight 0 is nothing, whatever the pixel.
+/// A row of pixels and their weights or, where these are 1 or 0, of bytes that say so. What has weight 0 is nothing,
+/// whatever the pixel.
 template <typename T>
 struct weighted_row {
     const T* x;
     const f32* weight;
+    const u8* counts;
 };
 
 /// Eight rows of results each; none, or those that are null, are not wanted. Means and spreads of windows of less
@@ -150,6 +152,7 @@ struct weighted_results {
 template <typename T>
 struct weighted_kernels {
     std::int64_t parts;  ///< of a value
+    bool counted;        ///< rows have counts instead of weights
     /// to = a with b; `to` may be either.
     void (*join)(f64* to, const f64* a, const f64* b, std::int64_t plane, std::int64_t n);
     /// to = to with a row of samples, or just these.
@@ -164,6 +167,7 @@ struct weighted_kernels {
 
 struct weighted_windows {
     std::tuple<weighted_kernels<f32>, weighted_kernels<f64>> sums, moments;
+    weighted_kernels<f32> counted_moments;                       ///< of weights that are 1 or 0
     void (*weights)(f32* to, const u8* counts, std::int64_t n);  ///< of numbers
 };
 

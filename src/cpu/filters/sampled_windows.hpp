@@ -175,9 +175,12 @@ class weighted_rows : public sample_finder<Pixel> {
   public:
     using sample = std::conditional_t<std::is_integral_v<Pixel>, f32, Pixel>;
 
-    weighted_rows(const row_job& job, std::int64_t plane) : sample_finder<Pixel>(job, plane), counts_(job.n()) {
+    /// `counted`: with counts instead of weights.
+    weighted_rows(const row_job& job, std::int64_t plane, bool counted)
+        : sample_finder<Pixel>(job, plane), counted_(counted) {
         for (kept& k : kept_) {
-            k.weights = work_buffer<f32>(job.n());
+            k.counts = work_buffer<u8>(counted || &k == &kept_[0] ? job.n() : 0);
+            k.weights = work_buffer<f32>(counted ? 0 : job.n());
             if (std::is_integral_v<Pixel>) k.pixels = work_buffer<f32>(job.n());
         }
     }
@@ -188,14 +191,15 @@ class weighted_rows : public sample_finder<Pixel> {
         const Pixel* const x = this->pixels(row);
         if (k.row != row) {
             k.row = row;
-            this->find(counts_.data(), k.weights.data(), row);
+            counted_ ? this->find(k.counts.data(), nullptr, row)
+                     : this->find(kept_[0].counts.data(), k.weights.data(), row);
             if constexpr (std::is_integral_v<Pixel>)
                 std::transform(x, x + this->job_.n(), k.pixels.data(), [](Pixel v) { return static_cast<f32>(v); });
         }
         if constexpr (std::is_integral_v<Pixel>)
-            return {k.pixels.data(), k.weights.data()};
+            return {k.pixels.data(), k.weights.data(), k.counts.data()};
         else
-            return {x, k.weights.data()};
+            return {x, k.weights.data(), k.counts.data()};
     }
 
   private:
@@ -203,9 +207,10 @@ class weighted_rows : public sample_finder<Pixel> {
         std::int64_t row = -2;
         std::int64_t used = 0;
         work_buffer<f32> weights, pixels;
+        work_buffer<u8> counts;
     };
 
-    work_buffer<u8> counts_;
+    bool counted_;
     std::int64_t time_ = 0;
     std::array<kept, 18> kept_;
 };
@@ -398,11 +403,15 @@ template <typename Pixel, typename Compute>
 void weighted_windows_of(const row_job& job, const band& b, bool spread, Compute&& compute) {
     using rows_of_plane = weighted_rows<Pixel>;
     using sample = typename rows_of_plane::sample;
-    rows_of_plane rows(job, b.plane);
-    const bool counted = job.rows.border == border_mode::constant && rows.counted(static_cast<Pixel>(job.border_value));
     const weighted_windows& all = *job.kernels->weighted;
-    weighted_groups<sample, rows_of_plane> windows(
-        job, rows, std::get<weighted_kernels<sample>>(spread ? all.moments : all.sums), counted);
+    const auto& kernels = [&]() -> const weighted_kernels<sample>& {
+        if constexpr (std::is_same_v<sample, f32>)
+            if (spread && !job.weighted && job.largest_window <= std::int64_t{1} << 20) return all.counted_moments;
+        return std::get<weighted_kernels<sample>>(spread ? all.moments : all.sums);
+    }();
+    rows_of_plane rows(job, b.plane, kernels.counted);
+    const bool counted = job.rows.border == border_mode::constant && rows.counted(static_cast<Pixel>(job.border_value));
+    weighted_groups<sample, rows_of_plane> windows(job, rows, kernels, counted);
     for (std::int64_t group = b.first / 8; 8 * group < b.end; ++group) compute(windows, group);
 }
 

@@ -29,9 +29,11 @@ class weighted_groups {
           along_(job.cols.width(), step_, kernels.parts),
           line_(zeros(kernels.parts * line_plane_)),
           nothing_(n_),
-          no_weight_(n_) {
+          no_weight_(n_),
+          no_count_(n_) {
         std::fill_n(nothing_.data(), n_, Sample{0});
         std::fill_n(no_weight_.data(), n_, f32{0});
+        std::fill_n(no_count_.data(), n_, u8{0});
         if (job.rows.reduced()) join_rows_beyond();
         if (job.cols.reduced()) beyond_cols_ = zeros(kernels.parts * step_);
     }
@@ -73,7 +75,8 @@ class weighted_groups {
         const std::int64_t row = j < axis.extended() ? axis.source(j - axis.before) : -1;
         const bool given = row >= job_.part_row && row < job_.part_row + job_.image.shape.rows;
         const bool constant = j < axis.extended() && row < 0 && axis.border == border_mode::constant;
-        return given || constant ? rows_.at(row) : weighted_row<Sample>{nothing_.data(), no_weight_.data()};
+        return given || constant ? rows_.at(row)
+                                 : weighted_row<Sample>{nothing_.data(), no_weight_.data(), no_count_.data()};
     }
 
     std::int64_t plane() const { return down_.windows.stride / kernels_.parts; }
@@ -180,6 +183,7 @@ class weighted_groups {
     work_buffer<f64> line_, beyond_rows_, beyond_cols_;
     work_buffer<Sample> nothing_;
     work_buffer<f32> no_weight_;
+    work_buffer<u8> no_count_;
 };
 
 }  // namespace boxsum::filters
