@@ -54,11 +54,12 @@ guided_job checked_job(const guided_shapes& given, const part& taken, const guid
     guided_job job{
         epsilon,        w, window_extents{w.below, w.above, w.right, w.left}, options.border, options.rounding,
         options.threads};
-    // A window's rows are computed again with the next strip, twice.
+    // A window's rows are computed again with the next strip, twice, so that none is shorter than the others.
     constexpr std::int64_t least = 128, windows = 8;
     const std::int64_t reach = std::min(w.above, image.rows) + std::min(w.below, image.rows) + 1;
-    job.strip = std::max(least, windows * reach);
-    if (job.strip >= image.rows || options.border == border_mode::wrap) job.strip = image.rows;
+    const bool whole = options.border == border_mode::wrap;
+    const std::int64_t strips = whole ? 1 : std::max<std::int64_t>(image.rows / std::max(least, windows * reach), 1);
+    job.strip = (image.rows + strips - 1) / strips;
     return job;
 }
 
