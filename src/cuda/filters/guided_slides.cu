@@ -340,13 +340,17 @@ double largest_square(const filters::window_job& job, const fused_shape& shape, 
     return epsilon * 0x1p-22 / ((3 * sums + 8) * 0x1p-53);
 }
 
+fused_shape moment_shape_of(const guided_windows& windows) {
+    return guided_shape_of(*windows.job, windows.guide.shape.rows != 0 ? 4 : 2);
+}
+
 template <typename Pixel, bool Guided, bool Waits = false, typename To>
 void launch_slides(void (*kernel)(fused_view, To), const guided_windows& windows, stream_ref stream, const To& to) {
     using moments = moment_slide<Pixel, Guided>;
     using slide = std::conditional_t<Waits, waiting<moments, false>, moments>;
     constexpr int K = slide::K;
     const filters::window_job& job = *windows.job;
-    const fused_shape shape = guided_shape_of(job);
+    const fused_shape shape = moment_shape_of(windows);
     auto* const segments = static_cast<std::byte*>(windows.scratch) + refused_bytes(job, shape);
     const auto on = [&](const const_any_view& image) {
         fused_view t = on_device<Pixel, K>({&job, image, job.first_row, job.end_row, segments}, shape);
@@ -588,8 +592,8 @@ bool moments_slide(const guided_windows& windows) {
     const dtype type = windows.image.shape.type;
     if (type == dtype::f64 || (windows.guide.shape.rows != 0 && windows.guide.shape.type != type)) return false;
     // Squares of integers have 32 bits, sums of a double 52.
-    return sliding_supports(job) && job.rows.width() * guided_shape_of(job).threads * slide_columns <= std::int64_t{1}
-                                                                                                           << 20;
+    return sliding_supports(job) &&
+           job.rows.width() * moment_shape_of(windows).threads * slide_columns <= std::int64_t{1} << 20;
 }
 
 std::size_t sliding_moment_bytes(const guided_windows& windows) {
@@ -598,7 +602,7 @@ std::size_t sliding_moment_bytes(const guided_windows& windows) {
         const std::size_t bytes = fused_scratch_bytes(of_bytes(job), fused_sums::squares, job.end_row - job.first_row);
         return is_of_bytes(windows) ? bytes : 2 * bytes;
     }
-    const fused_shape shape = guided_shape_of(job);
+    const fused_shape shape = moment_shape_of(windows);
     std::size_t bytes = refused_bytes(job, shape);
     if (!shape.prepared) return bytes;
     visit_slides(windows.image.shape.type, windows.guide.shape.rows != 0, [&]<typename Pixel, bool Guided>() {
@@ -629,7 +633,7 @@ refused_blocks enqueue_sliding_fits(const guided_fits& fits, stream_ref stream) 
                 return launch_kernel(std::true_type{});
         launch_kernel(std::false_type{});
     });
-    const fused_shape shape = guided_shape_of(*fits.job);
+    const fused_shape shape = moment_shape_of(fits);
     return {static_cast<const std::uint32_t*>(fits.scratch), shape.strip_cols, shape.strips, shape.band_rows,
             shape.bands};
 }
