@@ -104,7 +104,7 @@ class planned_guided_filter {
             for (std::size_t& at : planes_at_) at = place(plane_);
             if (call_.sampled) {
                 exists_at_ = place(plane_);
-                samples_at_ = place(moments);
+                samples_at_ = place(samples_shape());
             }
             scratch = std::max(guided_scratch_bytes(fits(views, nullptr)), guided_means_bytes(means(nullptr)));
         }
@@ -176,8 +176,11 @@ class planned_guided_filter {
         return c;
     }
 
+    view_shape samples_shape() const {
+        return device_shape(call_.samples.weighted ? dtype::f32 : dtype::u8, plane_.rows, plane_.cols, plane_.channels);
+    }
     const_any_view samples(void* space) const {
-        return {at(space, samples_at_), device_shape(dtype::f32, plane_.rows, plane_.cols, plane_.channels)};
+        return {at(space, samples_at_), samples_shape()};
     }
     any_view fit_plane(std::size_t offset, void* space) const { return {at(space, offset), plane_}; }
 

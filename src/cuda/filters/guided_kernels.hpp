@@ -36,7 +36,8 @@ struct guided_windows {
     const_any_view guide = {};  ///< of one channel; without data every channel of the image is its own guide
     double epsilon = 0;
     void* scratch = nullptr;
-    const_any_view weights = {};  ///< 32f, of the image's extents: 0 where a pixel does not count; no rows: all count
+    /// Of the image's extents: 32f, 0 where a pixel does not count; or 8u, 1 or 0. No rows: all count.
+    const_any_view weights = {};
 
     bool sampled() const noexcept { return weights.shape.rows != 0; }
 };
@@ -80,7 +81,7 @@ struct guided_weights {
     const filters::window_job* job = nullptr;  ///< says what counts
     const_any_view image, mask, weights;       ///< without data: none
     const_any_view guide;                      ///< with data: pixels do not count where a channel of it is NaN
-    any_view to;                               ///< 32f, of the image's channels, or one plane of `channel`
+    any_view to;  ///< 32f, or 8u of weights of 0 and 1; of the image's channels, or one plane of `channel`
     int channel = 0;
 };
 void enqueue_guided_weights(const guided_weights& weights, stream_ref stream);
@@ -124,12 +125,20 @@ refused_blocks enqueue_sliding_fits(const guided_fits& fits, stream_ref stream);
 /// Of integers.
 void enqueue_sliding_moments(const guided_moments& moments, stream_ref stream);
 
-// ---- where pixels may not count (guided_samples.cu)
-// ------------------------------------------------------------------
+// ---- where pixels may not count: by additions (guided_samples.cu) ---------------------------------------------------
 
 std::size_t weighted_scratch_bytes(const guided_windows& windows);
-void enqueue_weighted_fits(const guided_fits& fits, stream_ref stream);
+void enqueue_weighted_fits(const guided_fits& fits, const refused_blocks& refused, stream_ref stream);
 void enqueue_weighted_moments(const guided_moments& moments, stream_ref stream);
+
+// ---- the same by sums that slide (guided_counted.cu) ----------------------------------------------------------------
+
+/// Whether there are such: of weights of 8u.
+bool counts_slide(const guided_fits& fits);
+std::size_t counted_scratch_bytes(const guided_fits& fits);
+
+/// Blocks of floats whose fits are still to be made.
+refused_blocks enqueue_counted_fits(const guided_fits& fits, stream_ref stream);
 
 // ---- a guide of several channels (guided_colours.cu) ----------------------------------------------------------------
 

@@ -111,6 +111,7 @@ struct sampled_evaluation : evaluation<Guides> {
     bool omits_nan;
     const char* weights;  ///< null: the guide alone says where there is a result
     std::int64_t weights_stride;
+    dtype weights_type;
 
     sampled_evaluation(const evaluation<Guides>& all, const guided_gaps& gaps, double one)
         : evaluation<Guides>(all),
@@ -118,13 +119,14 @@ struct sampled_evaluation : evaluation<Guides> {
           fill(gaps.fill),
           omits_nan(gaps.omits_nan),
           weights(static_cast<const char*>(gaps.weights.data)),
-          weights_stride(gaps.weights.shape.row_stride) {}
+          weights_stride(gaps.weights.shape.row_stride),
+          weights_type(gaps.weights.shape.type) {}
 
     __device__ void store_sums(std::int64_t row, std::int64_t element, const double (&sums)[fits], double) const {
         const double n = sums[Guides] * inverse_one;
         const std::int64_t place = this->per_guide == 1 ? element : element / this->per_guide;
-        bool there = n > 0 && (weights == nullptr ||
-                               reinterpret_cast<const float*>(weights + row * weights_stride)[element] > 0);
+        bool there =
+            n > 0 && (weights == nullptr || load_pixel(weights + row * weights_stride, weights_type, element) > 0);
         double q = sums[Guides + 1] / n;
 #pragma unroll
         for (int k = 0; k < Guides; ++k) {

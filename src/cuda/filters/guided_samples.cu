@@ -89,6 +89,7 @@ struct weights_view {
     int guides;
     char* to;
     std::int64_t to_stride;
+    bool to_bytes;
     int first_channel, channels;  ///< of the weights
 };
 
@@ -106,7 +107,11 @@ __global__ __launch_bounds__(128) void guided_weights_kernel(const __grid_consta
                     load_pixel(t.guide + row * t.guide_stride, t.guide_type, std::int64_t{col} * t.guides + k);
                 if (x != x) pixel.w[0] = 0;
             }
-        reinterpret_cast<float*>(t.to + row * t.to_stride)[element] = pixel.w[0];
+        char* const to = t.to + row * t.to_stride;
+        if (t.to_bytes)
+            reinterpret_cast<u8*>(to)[element] = pixel.w[0] > 0 ? 1 : 0;
+        else
+            reinterpret_cast<float*>(to)[element] = pixel.w[0];
     }
 }
 
@@ -122,6 +127,7 @@ void enqueue_guided_weights(const guided_weights& w, stream_ref stream) {
                          static_cast<int>(w.guide.shape.channels),
                          static_cast<char*>(w.to.data),
                          to.row_stride,
+                         to.type == dtype::u8,
                          w.channel,
                          static_cast<int>(to.channels)};
     launch(guided_weights_kernel,
@@ -136,13 +142,13 @@ std::size_t weighted_scratch_bytes(const guided_windows& windows) {
                                          : adding_bytes<weighted_kernel<true>>(*windows.job);
 }
 
-void enqueue_weighted_fits(const guided_fits& fits, stream_ref stream) {
+void enqueue_weighted_fits(const guided_fits& fits, const refused_blocks& refused, stream_ref stream) {
     if (fits.guide.data == nullptr)
-        launch_adding<weighted_kernel<false>>(weighted_fit_kernel<false>, *fits.job, {fits.image}, fits.weights, {},
+        launch_adding<weighted_kernel<false>>(weighted_fit_kernel<false>, *fits.job, {fits.image}, fits.weights, refused,
                                               fits.scratch, stream, sampled_fit_output(fits));
     else
         launch_adding<weighted_kernel<true>>(weighted_fit_kernel<true>, *fits.job, {fits.image, fits.guide},
-                                             fits.weights, {}, fits.scratch, stream, sampled_fit_output(fits));
+                                             fits.weights, refused, fits.scratch, stream, sampled_fit_output(fits));
 }
 
 void enqueue_weighted_moments(const guided_moments& moments, stream_ref stream) {
