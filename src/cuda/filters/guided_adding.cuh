@@ -170,8 +170,8 @@ real_shape adding_shape(const filters::window_job& job) {
     return shape;
 }
 
-/// Launches `kernel`, whose first parameter is the view, with weights of the first image (guided_windows) or none, for the windows that
-/// are refused by sums that slide; all where that has no words. `scratch`: adding_bytes().
+/// Launches `kernel`, whose first parameter is the view, with weights of the first image (guided_windows) or none, for
+/// the windows that are refused by sums that slide; all where that has no words. `scratch`: adding_bytes().
 template <typename Kernel, typename... Parameters, typename... Arguments>
 void launch_adding(void (*kernel)(typename Kernel::view, Parameters...), const filters::window_job& job,
                    const const_any_view (&images)[Kernel::images], const const_any_view& weights,

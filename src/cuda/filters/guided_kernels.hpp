@@ -19,7 +19,6 @@ inline constexpr int most_guides = 4;  ///< channels of a guide
 /// What fits of 32f are rounded to multiples of: powers of two.
 struct guided_units {
     double a = 1, b = 1;
-    double one = 1;  ///< what there is of a fit that exists: a multiple of `a`, whose sums are as exact
 
     guided_units() = default;
     /// With u the least of sqrt(epsilon) and a tenth of an integer image's range, 64 of others: so that sums which
@@ -47,7 +46,7 @@ struct guided_fits : guided_windows {
     any_view a, b;  ///< 32f or 64f, of the image's extents
     guided_units units = {};
     // With weights:
-    any_view exists = {};  ///< of the fits' type: guided_units::one where n is enough for a fit, else 0, as a and b are
+    any_view exists = {};  ///< 8u: 1 where n is enough for a fit, else 0, as a and b are
     double least = 0;      ///< what is enough, of what is above 0
     any_view count = {};   ///< n, 32u, 32f or 64f; without data not wanted
 };
@@ -68,7 +67,7 @@ struct guided_means {
     any_view b;
     guided_units units = {};
     void* scratch = nullptr;
-    any_view exists = {};  ///< as of guided_fits; no rows: all fits do
+    any_view exists = {};  ///< as of guided_fits, with more guides of the fits' type; no rows: all fits do
 };
 
 /// What must count for a fit.

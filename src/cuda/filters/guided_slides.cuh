@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 
-/// What slides for the fits of a guided filter (fused_windows.cuh): sums of an image and of its guide, in double, and in
-/// 32 bits of bytes.
+/// What slides for the fits of a guided filter (fused_windows.cuh): sums of an image and of its guide, in double, and
+/// in 32 bits of bytes.
 namespace boxsum::cuda {
 
 // ---- in double ------------------------------------------------------------------------------------------------------
