@@ -50,6 +50,7 @@ constexpr int counted_registers = Slide::wraps ? 128 : 168;
 template <typename Slide, bool Guided>
 __global__ __maxnreg__((counted_registers<Slide, Guided>)) void counted_fit_kernel(
     const __grid_constant__ fused_view t, const __grid_constant__ counted_fits to) {
+    std::uint32_t fewest = ~0u, known = ~0u;  // pixels of the thread's emptiest window, and what the block knows of it
     for_each_batch<Slide>(t, [&](const auto& batch) {
         batch.for_each_column(false, [&](int col, const typename Slide::sums& w) {
             const std::int64_t element = std::int64_t{col} * t.channels + batch.channel;
@@ -68,11 +69,12 @@ __global__ __maxnreg__((counted_registers<Slide, Guided>)) void counted_fit_kern
                     one = fit_of_itself(m.variance, m.x, noise, inverse);
                 }
                 to.fits.store(batch.row + j, element, one, n);
-                if constexpr (Slide::watches)
-                    if (count > 0 && n >= to.fits.least && count < fewest_of_block())
-                        atomicMin(&fewest_of_block(), count);
+                if (count > 0 && n >= to.fits.least && count < fewest) fewest = count;
             }
         });
+        if constexpr (Slide::watches)
+            if (fewest < known) atomicMin(&fewest_of_block(), fewest);
+        known = fewest;
     });
 }
 

@@ -234,24 +234,27 @@ TEST_F(device_sampled_guided_filter, counts_where_all_count) {
     }
 }
 
-/// Sums of many pixels are rounded by what fits of few would show.
+/// What sums of many pixels are rounded by would show in fits of few: here of two pixels of one guide, in one column of
+/// windows behind many others.
 TEST_F(device_sampled_guided_filter, of_few_pixels_is_its_definition) {
     for (const std::int64_t guides : {0, 1}) {
-        const shape s{14, 700, 1, 1, guides, window_extents{2, 2, 60, 60}, 0.05};
+        const shape s{20, 560, 1, 1, guides, window_extents{19, 19, 60, 60}, 0.02};
         sampled_pixels<float> from(s.rows, s.cols, 1, 1, {.masked = true}, random_, lying::row_major);
         block<float> guide(s.rows, s.cols, 1, 1, lying::row_major, random_);
         const auto any = [this] { return static_cast<float>(random_() % 0xffffff) * 0x1p-16f; };
-        from.image.for_each([&](auto, auto, auto, auto, float& x) { x = any(); });
-        guide.for_each([&](auto, auto, auto, auto, float& x) { x = any(); });
-        from.mask.for_each([](auto, std::int64_t r, std::int64_t c, auto, std::uint8_t& m) {
-            m = c < 300 || (r == 7 && c % 80 == 7) ? 1 : 0;
+        const auto lone = [](std::int64_t r, std::int64_t c) { return r == 7 && (c == 215 || c == 335); };
+        from.image.for_each([&](auto, auto, auto, auto, float& x) { x = 64 + any() / 2; });
+        guide.for_each([&](auto, std::int64_t r, std::int64_t c, auto, float& x) {
+            x = lone(r, c) ? 99.9f : c < 210 ? any() : 1e5f;
         });
+        from.mask.for_each(
+            [&](auto, std::int64_t r, std::int64_t c, auto, std::uint8_t& m) { m = c < 210 || lone(r, c) ? 1 : 0; });
         block<float> result(s.rows, s.cols, 1, 1, lying::row_major, random_);
         block<std::uint32_t> count(s.rows, s.cols, 1, 1, lying::row_major, random_);
         const device_block<float> image(from.image, stream()), by(guide, stream()), to(result, stream());
         const device_block<std::uint8_t> mask(from.mask, stream());
         const device_block<std::uint32_t> number(count, stream());
-        const filter_options how{.window = s.window};
+        const filter_options how{.window = s.window, .min_count = 2};
         cuda::guided_filter({.image = image.view(),
                              .guide = guides > 0 ? const_any_view(by.view()) : const_any_view{},
                              .mask = mask.view()},
