@@ -74,6 +74,13 @@ __device__ inline double inverse_root_approximately(double x) {
     return root;
 }
 
+/// 1 / x within 2^-19 of it, for x and 1 / x normal; infinity for 0. As the above.
+__device__ inline double inverse_approximately(double x) {
+    double inverse;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(inverse) : "d"(x));
+    return inverse;
+}
+
 /// Dynamic shared memory of the block.
 template <typename T>
 __device__ inline T* dynamic_shared() {

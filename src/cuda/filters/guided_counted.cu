@@ -18,6 +18,7 @@ __device__ void clear_uncounted(guided_row<Pixel, K, Guided>& row, const pixel_r
 
 namespace {
 
+/// An image of bytes that is its own guide.
 using byte_squares = integer_slide<u8, u32, true, byte_columns>;
 
 /// Row j of a window of n pixels that is its own guide.
@@ -59,14 +60,15 @@ __global__ __maxnreg__((counted_registers<Slide, Guided>)) void counted_fit_kern
                 if (j >= batch.valid) break;
                 const std::uint32_t count = w.count[j];
                 const auto n = static_cast<double>(count);
-                const double noise = n * n * to.fits.epsilon, inverse = count == to.all ? to.inverse : 1 / n;
+                const double noise = n * n * to.fits.epsilon,
+                             inverse = count == to.all ? to.inverse : quotient<true>(1, n);
                 fit one;
                 if constexpr (Guided) {
                     const pair_moments m = moments_of(w.of, n);
-                    one = fit_of(m.variance, m.covariance, m.x, m.p, noise, inverse);
+                    one = fit_of<true>(m.variance, m.covariance, m.x, m.p, noise, inverse);
                 } else {
                     const own_moments m = own_moments_of(w.of, j, n);
-                    one = fit_of_itself(m.variance, m.x, noise, inverse);
+                    one = fit_of_itself<true>(m.variance, m.x, noise, inverse);
                 }
                 to.fits.store(batch.row + j, element, one, n);
                 if (count > 0 && n >= to.fits.least && count < fewest) fewest = count;
@@ -78,20 +80,6 @@ __global__ __maxnreg__((counted_registers<Slide, Guided>)) void counted_fit_kern
     });
 }
 
-/// f<Slide, its pixels, Guided>().
-template <typename F>
-void visit_counted(const guided_windows& windows, F&& f) {
-    if (is_of_bytes(windows)) return f.template operator()<byte_squares, u8, false>();
-    if (is_byte_pair(windows)) return f.template operator()<byte_slide, u8, true>();
-    visit_type(type_list<u8, u16, f32>{}, windows.image.shape.type, [&]<typename T>() {
-        using Pixel = std::conditional_t<std::is_same_v<T, f32>, std::uint32_t, T>;
-        if (windows.guide.shape.rows != 0)
-            f.template operator()<moment_slide<Pixel, true>, Pixel, true>();
-        else
-            f.template operator()<moment_slide<Pixel, false>, Pixel, false>();
-    });
-}
-
 /// Windows as kernels of bytes or of sums in double have them.
 template <typename Slide>
 filters::window_job job_for(const guided_windows& windows) {
@@ -99,7 +87,27 @@ filters::window_job job_for(const guided_windows& windows) {
 }
 template <typename Slide>
 fused_shape shape_for(const filters::window_job& job) {
-    return Slide::wraps ? fused_shape_of(job, fused_sums::squares, job.end_row - job.first_row) : guided_shape_of(job);
+    if constexpr (Slide::wraps)
+        return fused_shape_of(job, fused_sums::squares, job.end_row - job.first_row);
+    else
+        return guided_shape_of(job, Slide::values + 1);
+}
+
+/// f<Slide, its pixels, Guided>().
+template <typename F>
+void visit_counted(const guided_windows& windows, F&& f) {
+    // Sums of bytes and counts of more threads are more shared memory than some devices have.
+    constexpr int most_threads = 256;
+    const auto small = [&] { return shape_for<byte_squares>(job_for<byte_squares>(windows)).threads <= most_threads; };
+    if (is_of_bytes(windows) && small()) return f.template operator()<byte_squares, u8, false>();
+    if (is_byte_pair(windows) && small()) return f.template operator()<byte_slide, u8, true>();
+    visit_type(type_list<u8, u16, f32>{}, windows.image.shape.type, [&]<typename T>() {
+        using Pixel = std::conditional_t<std::is_same_v<T, f32>, std::uint32_t, T>;
+        if (windows.guide.shape.rows != 0)
+            f.template operator()<moment_slide<Pixel, true>, Pixel, true>();
+        else
+            f.template operator()<moment_slide<Pixel, false>, Pixel, false>();
+    });
 }
 
 }  // namespace

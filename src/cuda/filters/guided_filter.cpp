@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -245,12 +246,15 @@ class planned_guided_filter {
 
 }  // namespace
 
-/// The smallest blocks that read at most a third more than they have results for, of bands as high as leaves a device
-/// of some 2000 resident warps eight of each: in fewer, the last ones are waited for. On an H100 bands of 32 rows take
-/// 0.7 to 0.8 of the time of 64 at 4096 x 4096, and of 16 0.95 to 0.98 of that up to radius 17; at 16384 x 16384 and
-/// radius 60, blocks of 128 threads 0.85 of that of 64.
-fused_shape guided_shape_of(const filters::window_job& job) {
-    constexpr std::int64_t K = slide_columns, most_threads = 256, resident_warps = planned_multiprocessors * 16;
+/// The smallest blocks that read at most a third more than they have results for.
+///
+/// Bands of windows that begin with segments are as high as leaves a device of some 2000 resident warps eight of each:
+/// in fewer, the last ones are waited for. On an H100 bands of 32 rows take 0.7 to 0.8 of the time of 64 at 4096 x
+/// 4096; at 16384 x 16384 and radius 60, blocks of 128 threads 0.85 of that of 64. Others are those of which whole
+/// waves take least, each as long as its rows and some four more, and a part of one as long as half of that part and
+/// half of a whole one: on an H200, at 4096 x 4096, within 3 % of the best of all of these bands at radius 3 and 15.
+fused_shape guided_shape_of(const filters::window_job& job, int sums) {
+    constexpr std::int64_t K = slide_columns, most_threads = 256;
     const auto up_to = [](std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit; };
     const std::int64_t width = job.cols.extent, rows = job.end_row - job.first_row;
     const std::int64_t taken = job.rows.before + job.rows.after, beyond = job.cols.before + job.cols.after + K;
@@ -258,11 +262,26 @@ fused_shape guided_shape_of(const filters::window_job& job) {
     while (threads < most_threads && 4 * beyond > threads * K && width + beyond > threads * K) threads *= 2;
     const std::int64_t fits = width + beyond <= threads * K ? width : std::max((threads * K - beyond) / K * K, K);
     const std::int64_t strip = up_to(up_to(width, up_to(width, fits)), K) * K, strips = up_to(width, strip);
+    const std::int64_t warps_of_row = strips * job.shape.channels * (threads / 32);
+    const bool prepares = taken > 64;
     std::int64_t band = 128;
-    const auto held = [&] { return strips * job.shape.channels * up_to(rows, band) * (threads / 32) / resident_warps; };
-    const std::int64_t least = taken > 34 ? 32 : 16;  // a band begins with the rows of its first windows
-    while (band > least && held() < 8) band /= 2;
-    while (band > 8 && held() < 1) band /= 2;
+    if (prepares) {
+        constexpr std::int64_t resident_warps = planned_multiprocessors * 16;
+        const auto held = [&] { return warps_of_row * up_to(rows, band) / resident_warps; };
+        while (band > 32 && held() < 8) band /= 2;
+        while (band > 8 && held() < 1) band /= 2;
+    } else {
+        const double resident_warps = planned_multiprocessors * (sums > 2 ? 12 : 16);  // by their registers
+        double least = 0;
+        for (const std::int64_t candidate : {8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 50, 52, 56, 60, 76, 92, 124}) {
+            const double held = static_cast<double>(warps_of_row * up_to(rows, candidate)) / resident_warps;
+            const double waves = std::max(1.0, (held + std::ceil(held)) / 2) + 0.25;
+            const double cost = waves * static_cast<double>(candidate + 4);
+            if (least != 0 && cost >= least) continue;
+            least = cost;
+            band = candidate;
+        }
+    }
     fused_shape shape;
     shape.threads = static_cast<int>(threads);
     shape.strip_cols = static_cast<int>(strip);
@@ -270,7 +289,7 @@ fused_shape guided_shape_of(const filters::window_job& job) {
     shape.band_rows = static_cast<int>(std::min(band, rows));
     shape.bands = static_cast<int>(up_to(rows, shape.band_rows));
     const std::int64_t segments = 2 * (shape.bands - 1 + taken / shape.band_rows) + 1;
-    shape.prepared = taken > 64 && shape.bands > 1 && segments <= 65535;  // a side of a grid
+    shape.prepared = prepares && shape.bands > 1 && segments <= 65535;  // a side of a grid
     if (!shape.prepared) return shape;
     shape.segments = static_cast<int>(segments);
     shape.first_segment = static_cast<int>(-up_to(job.cols.before + 1, K) * K);

@@ -108,9 +108,9 @@ std::size_t guided_means_bytes(const guided_means& means);
 void enqueue_guided_result(const guided_means& means, const const_any_view& guide, const any_view& result, int channel,
                            rounding_mode rounding, const guided_gaps& gaps, stream_ref stream);
 
-/// Columns that a thread owns where sums slide, and how windows are shared out there.
+/// Columns that a thread owns where sums slide, and how windows of so many sums each are shared out there.
 inline constexpr int slide_columns = fused_columns(dtype::f32, fused_sums::reals);
-fused_shape guided_shape_of(const filters::window_job& job);
+fused_shape guided_shape_of(const filters::window_job& job, int sums);
 
 // ---- moments by sums that slide (guided_slides.cu) ------------------------------------------------------------------
 

@@ -419,7 +419,7 @@ __global__ __maxnreg__(168) void counted_result_kernel(const __grid_constant__ f
     const auto mean_of = [&](const typename slide::sums& w, int j, double(&fit)[2]) {
         const std::uint32_t count = w.count[j];
         const auto n = static_cast<double>(count);
-        const double inverse = count == by.all ? by.inverse : 1 / n;
+        const double inverse = count == by.all ? by.inverse : quotient<true>(1, n);
 #pragma unroll
         for (int k = 0; k < 2; ++k) fit[k] = exact_quotient(w.of.v[k].of[j], n, inverse);
         return count > 0;
@@ -512,7 +512,7 @@ refused_blocks enqueue_sliding_results(const guided_means& means, const Evaluati
     constexpr int K = slide_columns;
     using slide = slide_of<Evaluation>;
     const filters::window_job& job = *means.job;
-    const fused_shape shape = guided_shape_of(job);
+    const fused_shape shape = guided_shape_of(job, Evaluation::fits);
     auto* const words = static_cast<std::uint32_t*>(means.scratch);
     void* const segments = static_cast<std::byte*>(means.scratch) + refused_bytes(job, shape);
     const auto on = [&](const any_view& fits) {
@@ -575,7 +575,8 @@ void visit_evaluations(const guided_means& means, F&& f) {
 }  // namespace
 
 guided_units::guided_units(const filters::window_job& means, dtype image, double epsilon) {
-    const double pixels = std::min(std::exp2(std::ceil(std::log2(pixels_of(means, guided_shape_of(means))))), 0x1p16);
+    const double pixels =
+        std::min(std::exp2(std::ceil(std::log2(pixels_of(means, guided_shape_of(means, 2))))), 0x1p16);
     const double noise = std::sqrt(epsilon), most = image == dtype::u8 ? 25.5 : image == dtype::u16 ? 6553.5 : 64;
     const double scale = std::min(noise, most);
     const auto power = [](double x) { return std::exp2(std::ceil(std::log2(x))); };
@@ -592,7 +593,7 @@ std::size_t guided_means_bytes(const guided_means& means) {
             return;
         }
         if constexpr (Evaluation::slides) {
-            const fused_shape shape = guided_shape_of(job);
+            const fused_shape shape = guided_shape_of(job, Evaluation::fits);
             bytes = refused_bytes(job, shape);
             if (!shape.prepared) return;
             const std::int64_t slots = job.shape.channels * shape.segments * (shape.segment_cols / slide_columns);

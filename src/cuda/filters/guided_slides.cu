@@ -25,17 +25,18 @@ __device__ fit fit_of_sums(const Sums& w, int j, double n, double inverse, doubl
     const double noise = n * n * epsilon;
     if constexpr (Guided) {
         const pair_moments m = moments_of(w, n);
-        return fit_of(m.variance, m.covariance, m.x, m.p, noise, inverse);
+        return fit_of<true>(m.variance, m.covariance, m.x, m.p, noise, inverse);
     } else {
         const double x = w.v[0].of[j];
-        return fit_of_itself(moment_numerator(n, x, x, w.v[1].of[j]), x, noise, inverse);
+        return fit_of_itself<true>(moment_numerator(n, x, x, w.v[1].of[j]), x, noise, inverse);
     }
 }
 
-template <typename Slide, bool Guided>
+template <typename Slide, bool Guided, bool Waits>
 __global__ __maxnreg__(Guided ? 168 : 128) void sliding_fit_kernel(const __grid_constant__ fused_view t,
                                                                    const __grid_constant__ sliding_fits to) {
-    for_each_batch<Slide>(t, [&](const auto& batch) {
+    using slide = std::conditional_t<Waits, waiting<Slide, false>, Slide>;
+    for_each_batch<slide>(t, [&](const auto& batch) {
         constexpr int rows = Slide::rows, K = Slide::K;
         if (to.in_units && batch.owns()) {
             float a[rows][K], b[rows][K];
@@ -74,12 +75,13 @@ __global__ __maxnreg__(Guided ? 168 : 128) void sliding_fit_kernel(const __grid_
     });
 }
 
-template <typename Pixel, bool Guided, typename To>
+template <typename Pixel, bool Guided, bool Waits = false, typename To>
 void launch_slides(void (*kernel)(fused_view, To), const guided_windows& windows, stream_ref stream, const To& to) {
-    using slide = moment_slide<Pixel, Guided>;
+    using moments = moment_slide<Pixel, Guided>;
+    using slide = std::conditional_t<Waits, waiting<moments, false>, moments>;
     constexpr int K = slide::K;
     const filters::window_job& job = *windows.job;
-    const fused_shape shape = guided_shape_of(job);
+    const fused_shape shape = moment_shape_of(windows);
     auto* const segments = static_cast<std::byte*>(windows.scratch) + refused_bytes(job, shape);
     const auto on = [&](const const_any_view& image) {
         fused_view t = on_device<Pixel, K>({&job, image, job.first_row, job.end_row, segments}, shape);
@@ -99,8 +101,10 @@ sliding_fits output_of(const guided_fits& fits, bool owned) {
                reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0 && v.shape.row_stride % 16 == 0;
     };
     const filters::window_job& job = *fits.job;
-    return {fit_output(fits), 1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full)),
-            owned && in_units(fits.a) && in_units(fits.b)};
+    sliding_fits to{fit_output(fits), 1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full)),
+                    owned && in_units(fits.a) && in_units(fits.b)};
+    to.fits.epsilon = moderate(fits.epsilon);
+    return to;
 }
 
 // ---- an image of bytes that is its own guide ------------------------------------------------------------------------
@@ -123,8 +127,8 @@ __global__ __maxnreg__(96) void byte_fit_kernel(const __grid_constant__ fused_vi
                                             static_cast<std::uint64_t>(sum * sum);  // below 2^50
                 const auto count = static_cast<double>(n), all = static_cast<double>(sum + 128ll * n);
                 to.fits.store(batch.row + j, element,
-                              fit_of_itself(static_cast<double>(above), all, count * count * to.fits.epsilon,
-                                            uncut ? to.inverse : 1 / count));
+                              fit_of_itself<true>(static_cast<double>(above), all, count * count * to.fits.epsilon,
+                                                  uncut ? to.inverse : 1 / count));
             }
         });
     });
@@ -151,7 +155,7 @@ __global__ __maxnreg__(112) void byte_pair_kernel(const __grid_constant__ fused_
             const pair_moments m = moments_of(w, n);
             to.fits.store(
                 batch.row, std::int64_t{col} * t.channels + batch.channel,
-                fit_of(m.variance, m.covariance, m.x, m.p, n * n * to.fits.epsilon, uncut ? to.inverse : 1 / n));
+                fit_of<true>(m.variance, m.covariance, m.x, m.p, n * n * to.fits.epsilon, uncut ? to.inverse : 1 / n));
         });
     });
 }
@@ -204,8 +208,8 @@ bool moments_slide(const guided_windows& windows) {
     const dtype type = windows.image.shape.type;
     if (type == dtype::f64 || (windows.guide.shape.rows != 0 && windows.guide.shape.type != type)) return false;
     // Squares of integers have 32 bits, sums of a double 52.
-    return sliding_supports(job) && job.rows.width() * guided_shape_of(job).threads * slide_columns <= std::int64_t{1}
-                                                                                                           << 20;
+    return sliding_supports(job) &&
+           job.rows.width() * moment_shape_of(windows).threads * slide_columns <= std::int64_t{1} << 20;
 }
 
 std::size_t sliding_moment_bytes(const guided_windows& windows) {
@@ -214,7 +218,7 @@ std::size_t sliding_moment_bytes(const guided_windows& windows) {
         const std::size_t bytes = fused_scratch_bytes(of_bytes(job), fused_sums::squares, job.end_row - job.first_row);
         return is_of_bytes(windows) ? bytes : 2 * bytes;
     }
-    const fused_shape shape = guided_shape_of(job);
+    const fused_shape shape = moment_shape_of(windows);
     std::size_t bytes = refused_bytes(job, shape);
     if (!shape.prepared) return bytes;
     visit_slides(windows.image.shape.type, windows.guide.shape.rows != 0, [&]<typename Pixel, bool Guided>() {
@@ -235,10 +239,17 @@ refused_blocks enqueue_sliding_fits(const guided_fits& fits, stream_ref stream) 
         return {};
     }
     visit_slides(fits.image.shape.type, fits.guide.shape.rows != 0, [&]<typename Pixel, bool Guided>() {
-        launch_slides<Pixel, Guided>(sliding_fit_kernel<moment_slide<Pixel, Guided>, Guided>, fits, stream,
-                                     output_of(fits, true));
+        const auto launch_kernel = [&](auto waits) {
+            launch_slides<Pixel, Guided, waits()>(sliding_fit_kernel<moment_slide<Pixel, Guided>, Guided, waits()>,
+                                                  fits, stream, output_of(fits, true));
+        };
+        // Floats; threads would wait for rows that are no units on their way to shared memory.
+        if constexpr (sizeof(Pixel) == 4)
+            if (lies_in_units(fits.image, 16) && (!Guided || lies_in_units(fits.guide, 16)))
+                return launch_kernel(std::true_type{});
+        launch_kernel(std::false_type{});
     });
-    const fused_shape shape = guided_shape_of(*fits.job);
+    const fused_shape shape = moment_shape_of(fits);
     return {static_cast<const std::uint32_t*>(fits.scratch), shape.strip_cols, shape.strips, shape.band_rows,
             shape.bands};
 }

@@ -3,6 +3,7 @@
 #include "cuda/filters/guided_sums.cuh"
 #include "cuda/filters/guided_terms.cuh"
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -55,11 +56,30 @@ struct magnitudes {
 /// K pixels p of an image, and x of its guide where that is another.
 template <typename Pixel, int K, bool Guided>
 struct guided_row {
-    pixel_run<Pixel, K> p, x;
+    using run = pixel_run<Pixel, K>;
+    run p, x;
+
+    __device__ static guided_row at(const char* from) {
+        return {run::at(from + place_of(from, 0)), run::at(from + place_of(from, 1))};
+    }
+    __device__ void put(char* to) const {
+        p.put(to + place_of(to, 0));
+        x.put(to + place_of(to, 1));
+    }
+    /// Where run k of a row is that waits at `row`: so that neighbouring threads' meet in no bank.
+    __device__ static int place_of(const char* row, int k) {
+        constexpr int size = static_cast<int>(sizeof(run));
+        return (static_cast<int>(reinterpret_cast<std::uintptr_t>(row) / 128 % 2) ^ k) * size;
+    }
 };
 template <typename Pixel, int K>
 struct guided_row<Pixel, K, false> {
-    pixel_run<Pixel, K> p;
+    using run = pixel_run<Pixel, K>;
+    run p;
+
+    __device__ static guided_row at(const char* from) { return {run::at(from)}; }
+    __device__ void put(char* to) const { p.put(to); }
+    __device__ static int place_of(const char*, int) { return 0; }
 };
 
 /// The guide, of one channel, is the view's `weights`.
@@ -82,6 +102,12 @@ class guided_reader {
 #pragma unroll
             for (int j = 0; j < N; ++j) to[j].x = x[j];
         }
+    }
+    /// As run_reader does.
+    template <int N>
+    __device__ void start(char* to, int apart, int first, int begin, int end, bool plain) const {
+        image_.template start<N>(to + row::place_of(to, 0), apart, first, begin, end, plain);
+        if constexpr (Guided) guide_.template start<N>(to + row::place_of(to, 1), apart, first, begin, end, plain);
     }
 
   private:
@@ -251,6 +277,16 @@ inline double largest_square(const filters::window_job& job, const fused_shape& 
     const double slides = shape.band_rows, across = K * shape.threads, warps = (shape.threads + 31) / 32;
     const double sums = (h + slides) * (1 + 3 / h) + K * (1 + K / w) + 2 * (10 + warps) * across / w;
     return epsilon * 0x1p-22 / ((3 * sums + 8) * 0x1p-53);
+}
+
+/// With this quotients of moments of floats are moderate. Less is lost beside every variance of floats but 0, and of a
+/// guide that is 0 all fits are its mean; with more the square of every float that slides is nothing.
+inline double moderate(double epsilon) {
+    return std::clamp(epsilon, 0x1p-400, 0x1p400);
+}
+
+inline fused_shape moment_shape_of(const guided_windows& windows) {
+    return guided_shape_of(*windows.job, windows.guide.shape.rows != 0 ? 4 : 2);
 }
 
 // ---- of bytes -------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cuda/device/ptx.cuh"
 #include "cuda/filters/guided_kernels.hpp"
 #include "cuda/filters/real_windows.cuh"
 
@@ -61,16 +62,33 @@ struct fit {
     double a, b;
 };
 
+/// a / b. With Moderate neither b nor a may be where b, 1 / b, a / b or 2^-53 a are subnormal or infinite, but a may be
+/// 0: a division is these operations then, without its branch, across which nothing overlaps.
+template <bool Moderate>
+__device__ double quotient(double a, double b) {
+    if constexpr (Moderate) {
+        double y = inverse_approximately(b);
+        const double error = __fma_rn(-b, y, 1.0);
+        y = __fma_rn(__fma_rn(error, error, error), y, y);
+        y = __fma_rn(__fma_rn(-b, y, 1.0), y, y);
+        const double q = a * y;
+        return __fma_rn(__fma_rn(-b, q, a), y, q);
+    } else {
+        return a / b;
+    }
+}
+
 /// From the sums of a window of n pixels and the numerators of its moments; `noise`: n^2 epsilon, `inverse`: 1 / n.
-__device__ inline fit fit_of(double variance, double covariance, double guide, double image, double noise,
-                             double inverse) {
-    const double a = covariance / (variance + noise);
+template <bool Moderate = false>
+__device__ fit fit_of(double variance, double covariance, double guide, double image, double noise, double inverse) {
+    const double a = quotient<Moderate>(covariance, variance + noise);
     return {a, (image - a * guide) * inverse};
 }
 
 /// Of an image that is its own guide.
-__device__ inline fit fit_of_itself(double variance, double image, double noise, double inverse) {
-    const double share = variance / (variance + noise), mean = image * inverse;
+template <bool Moderate = false>
+__device__ fit fit_of_itself(double variance, double image, double noise, double inverse) {
+    const double share = quotient<Moderate>(variance, variance + noise), mean = image * inverse;
     return {share, mean - share * mean};
 }
 
@@ -111,10 +129,10 @@ __device__ inline double moment_numerator(const compensated_sum& n, const compen
     return moment_difference(n.high, x, y, products.high, n.high * products.low + n.low * products.high, noise);
 }
 
-/// The same of sums that have no rest.
+/// The same of sums that have no rest: of the difference of two products one is rounded, and by how much is known.
 __device__ inline double moment_numerator(double n, double x, double y, double products) {
-    const exact_product first = multiplied(n, products), second = multiplied(x, y);
-    return (first.high - second.high) + (first.low - second.low);
+    const exact_product second = multiplied(x, y);
+    return __fma_rn(n, products, -second.high) - second.low;
 }
 
 /// Of guide x and image p in a window: guided_moments.
@@ -167,7 +185,7 @@ struct fit_output {
     std::int64_t a_stride, b_stride;
     bool is_double;
     double epsilon;
-    double unit_a, unit_b, inverse_unit_a, inverse_unit_b;  ///< guided_units and their inverses
+    double shift_a, shift_b;  ///< what is added to these and taken away is rounded to a multiple of guided_units
 
     explicit fit_output(const guided_fits& fits)
         : a(static_cast<char*>(fits.a.data)),
@@ -176,14 +194,12 @@ struct fit_output {
           b_stride(fits.b.shape.row_stride),
           is_double(fits.a.shape.type == dtype::f64),
           epsilon(fits.epsilon) {
-        unit_a = fits.units.a;
-        unit_b = fits.units.b;
-        inverse_unit_a = 1 / unit_a;
-        inverse_unit_b = 1 / unit_b;
+        shift_a = 0x1.8p52 * fits.units.a;
+        shift_b = 0x1.8p52 * fits.units.b;
     }
 
-    __device__ float narrow_a(const fit& f) const { return static_cast<float>(rint(f.a * inverse_unit_a) * unit_a); }
-    __device__ float narrow_b(const fit& f) const { return static_cast<float>(rint(f.b * inverse_unit_b) * unit_b); }
+    __device__ float narrow_a(const fit& f) const { return static_cast<float>((f.a + shift_a) - shift_a); }
+    __device__ float narrow_b(const fit& f) const { return static_cast<float>((f.b + shift_b) - shift_b); }
 
     __device__ void store(std::int64_t row, std::int64_t element, const fit& f) const {
         char *const to_a = a + row * a_stride, *const to_b = b + row * b_stride;

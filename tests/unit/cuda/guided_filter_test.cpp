@@ -198,10 +198,17 @@ TEST_F(device_guided_filter, is_the_definition) {
         {f64, f64, f64, true, 20, 33, 1, 1, 1, 5, border_mode::shrink, 1e-4, rounding_mode::half_up, 1e5});
     // Where epsilon is above all variances, the mean is left.
     settings.push_back({f32, f32, f32, false, 20, 33, 1, 1, 1, 5, border_mode::shrink, 1e18});
+    settings.push_back({f32, f32, f32, true, 20, 36, 1, 1, 1, 5, border_mode::shrink, 1e306});
+    settings.push_back({f32, f32, f32, false, 20, 36, 1, 1, 1, 5, border_mode::reflect, 1e306});
+    settings.push_back({u8, u8, f32, true, 20, 36, 1, 1, 1, 5, border_mode::reflect, 1e306});
+    settings.push_back({u8, u8, u8, false, 20, 36, 1, 1, 1, 5, border_mode::shrink, 1e306});
     settings.push_back({f32, u16, f32, true, 20, 33, 1, 1, 1, 5, border_mode::shrink, 4e7});
     settings.push_back({u8, u16, f32, true, 20, 33, 1, 1, 1, 5, border_mode::wrap, 4e7});
     // High and wide.
     settings.push_back({f32, f32, f32, true, 140, 130, 1, 1, 1, window_radius(36, 2), border_mode::mirror, 0.01});
+    settings.push_back({f32, f32, f32, true, 140, 132, 1, 1, 1, window_radius(36, 2), border_mode::shrink, 0.01});
+    settings.push_back({f32, f32, f32, false, 140, 132, 1, 1, 1, window_radius(36, 2), border_mode::reflect, 0.01});
+    settings.push_back({f32, f32, f32, false, 43, 76, 1, 1, 1, {7, 5}, border_mode::wrap, 0.01});
     settings.push_back({u8, u8, u8, false, 140, 130, 1, 1, 1, window_radius(36, 2), border_mode::shrink, 650.25});
     settings.push_back({u8, u8, f32, true, 150, 60, 1, 1, 1, window_radius(40, 3), border_mode::shrink, 20});
     settings.push_back({f32, f32, f32, true, 8, 700, 1, 1, 1, window_radius(1, 60), border_mode::reflect, 0.01});

@@ -203,6 +203,7 @@ TEST_F(device_sampled_guided_filter, of_large_windows_is_its_definition) {
     for (int i = 0; i < 3; ++i) {
         check<float, float, float, double>({90, 20, 1, 1, 1, window_radius(40, 2)});
         check<std::uint8_t, std::uint8_t, float, std::uint32_t>({2, 900, 1, 1, 0, window_radius(1, 450)});
+        check<std::uint8_t, std::uint8_t, float, std::uint32_t>({2, 1200, 1, 1, 0, window_radius(1, 509)});
         check<std::uint8_t, float, float, double>({6, 5, 2, 1, 1, window_extents{19, 0, 23, 4}});
         check<float, float, double, double>({6, 5, 1, 1, 2, window_extents{17, 2, 3, 21}});
         if (HasFatalFailure()) return;

@@ -63,6 +63,12 @@ inline double inverse_root_approximately(double x) {
     return std::bit_cast<double>(std::bit_cast<std::uint64_t>(root) & upper);
 }
 
+inline double inverse_approximately(double x) {
+    const std::uint64_t upper = ~std::uint64_t{0xffffffff};
+    const double inverse = 1 / std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & upper);
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(inverse) & upper);
+}
+
 template <typename T>
 T* dynamic_shared() {
     return reinterpret_cast<T*>(emulation::dynamic_shared_memory());
