@@ -170,14 +170,16 @@ real_shape adding_shape(const filters::window_job& job) {
     return shape;
 }
 
-/// Launches `kernel`, whose first parameter is the view, with weights of the first image or none, for the windows that
-/// are refused by sums that slide; all where that has no words. `scratch`: adding_bytes().
+/// Launches `kernel`, whose first parameter is the view, with weights of the first image (guided_windows) or none, for
+/// the windows that are refused by sums that slide; all where that has no words. `scratch`: adding_bytes().
 template <typename Kernel, typename... Parameters, typename... Arguments>
 void launch_adding(void (*kernel)(typename Kernel::view, Parameters...), const filters::window_job& job,
                    const const_any_view (&images)[Kernel::images], const const_any_view& weights,
                    const refused_blocks& refused, void* scratch, stream_ref stream, const Arguments&... arguments) {
     const auto windows = [&](const const_any_view& image, const const_any_view& weights_of_image) {
-        return real_windows{&job, image, {}, weights_of_image, job.first_row, job.end_row, nullptr, refused};
+        real_windows w{&job, image, {}, {}, job.first_row, job.end_row, nullptr, refused};
+        (weights_of_image.shape.type == dtype::u8 ? w.mask : w.weights) = weights_of_image;
+        return w;
     };
     const auto view_of = [&](const auto& on) {
         typename Kernel::view t{};

@@ -137,7 +137,7 @@ __global__ __launch_bounds__(128) void colour_fit_kernel(const __grid_constant__
             if (t.count.data != nullptr)
                 store_element(t.count, row, std::int64_t{col} * t.count_channels + t.channel, n);
             const bool exists = n > 0 && n >= t.least;
-            t.store(Guides + 1, row, col, exists ? t.units.one : 0, t.units.one, 1 / t.units.one);
+            t.store(Guides + 1, row, col, exists ? 1 : 0, 1, 1);
             if (!exists) {
 #pragma unroll
                 for (int k = 0; k <= Guides; ++k) t.store(k, row, col, 0, 1, 1);

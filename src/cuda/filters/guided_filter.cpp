@@ -104,8 +104,8 @@ class planned_guided_filter {
             };
             for (std::size_t& at : planes_at_) at = place(plane_);
             if (call_.sampled) {
-                exists_at_ = place(plane_);
-                samples_at_ = place(moments);
+                exists_at_ = place(plane_of(dtype::u8));
+                samples_at_ = place(samples_shape());
             }
             scratch = std::max(guided_scratch_bytes(fits(views, nullptr)), guided_means_bytes(means(nullptr)));
         }
@@ -177,9 +177,10 @@ class planned_guided_filter {
         return c;
     }
 
-    const_any_view samples(void* space) const {
-        return {at(space, samples_at_), device_shape(dtype::f32, plane_.rows, plane_.cols, plane_.channels)};
-    }
+    view_shape plane_of(dtype type) const { return device_shape(type, plane_.rows, plane_.cols, plane_.channels); }
+    view_shape samples_shape() const { return plane_of(call_.samples.weighted ? dtype::f32 : dtype::u8); }
+    any_view exists(void* space) const { return {at(space, exists_at_), plane_of(dtype::u8)}; }
+    const_any_view samples(void* space) const { return {at(space, samples_at_), samples_shape()}; }
     any_view fit_plane(std::size_t offset, void* space) const { return {at(space, offset), plane_}; }
 
     guided_fits fits(const guided_views& plane, void* space) const {
@@ -189,7 +190,7 @@ class planned_guided_filter {
                       units_};
         if (!call_.sampled) return f;
         static_cast<guided_windows&>(f).weights = samples(space);
-        f.exists = fit_plane(exists_at_, space);
+        f.exists = exists(space);
         f.least = least_of(call_.samples);
         f.count = plane.count;
         return f;
@@ -202,7 +203,7 @@ class planned_guided_filter {
                        fit_plane(planes_at_[1], space),
                        units_,
                        at(space, scratch_at_)};
-        if (call_.sampled) m.exists = fit_plane(exists_at_, space);
+        if (call_.sampled) m.exists = exists(space);
         return m;
     }
 

@@ -95,7 +95,7 @@ bool slide(const guided_moments& moments) {
 }  // namespace
 
 std::size_t guided_scratch_bytes(const guided_fits& fits) {
-    if (fits.sampled()) return weighted_scratch_bytes(fits);
+    if (fits.sampled()) return counts_slide(fits) ? counted_scratch_bytes(fits) : weighted_scratch_bytes(fits);
     if (slide(fits)) return sliding_moment_bytes(fits);
     return fits.guide.shape.rows == 0 ? adding_bytes<moment_kernel<false>>(*fits.job)
                                       : adding_bytes<moment_kernel<true>>(*fits.job);
@@ -107,12 +107,12 @@ std::size_t guided_scratch_bytes(const guided_moments& moments) {
 }
 
 void enqueue_guided_fits(const guided_fits& fits, stream_ref stream) {
-    if (fits.sampled()) return enqueue_weighted_fits(fits, stream);
     refused_blocks refused;
-    if (slide(fits)) {
-        refused = enqueue_sliding_fits(fits, stream);
+    if (fits.sampled() ? counts_slide(fits) : slide(fits)) {
+        refused = fits.sampled() ? enqueue_counted_fits(fits, stream) : enqueue_sliding_fits(fits, stream);
         if (!is_floating(fits.image.shape.type)) return;
     }
+    if (fits.sampled()) return enqueue_weighted_fits(fits, refused, stream);
     if (fits.guide.data == nullptr)
         launch_adding<moment_kernel<false>>(adding_fit_kernel<false>, *fits.job, {fits.image}, {}, refused,
                                             fits.scratch, stream, fit_output(fits));

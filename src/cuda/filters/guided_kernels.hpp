@@ -19,7 +19,6 @@ inline constexpr int most_guides = 4;  ///< channels of a guide
 /// What fits of 32f are rounded to multiples of: powers of two.
 struct guided_units {
     double a = 1, b = 1;
-    double one = 1;  ///< what there is of a fit that exists: a multiple of `a`, whose sums are as exact
 
     guided_units() = default;
     /// With u the least of sqrt(epsilon) and a tenth of an integer image's range, 64 of others: so that sums which
@@ -36,7 +35,8 @@ struct guided_windows {
     const_any_view guide = {};  ///< of one channel; without data every channel of the image is its own guide
     double epsilon = 0;
     void* scratch = nullptr;
-    const_any_view weights = {};  ///< 32f, of the image's extents: 0 where a pixel does not count; no rows: all count
+    /// Of the image's extents: 32f, 0 where a pixel does not count; or 8u, 1 or 0. No rows: all count.
+    const_any_view weights = {};
 
     bool sampled() const noexcept { return weights.shape.rows != 0; }
 };
@@ -46,7 +46,7 @@ struct guided_fits : guided_windows {
     any_view a, b;  ///< 32f or 64f, of the image's extents
     guided_units units = {};
     // With weights:
-    any_view exists = {};  ///< of the fits' type: guided_units::one where n is enough for a fit, else 0, as a and b are
+    any_view exists = {};  ///< 8u: 1 where n is enough for a fit, else 0, as a and b are
     double least = 0;      ///< what is enough, of what is above 0
     any_view count = {};   ///< n, 32u, 32f or 64f; without data not wanted
 };
@@ -67,7 +67,7 @@ struct guided_means {
     any_view b;
     guided_units units = {};
     void* scratch = nullptr;
-    any_view exists = {};  ///< as of guided_fits; no rows: all fits do
+    any_view exists = {};  ///< as of guided_fits, with more guides of the fits' type; no rows: all fits do
 };
 
 /// What must count for a fit.
@@ -80,7 +80,7 @@ struct guided_weights {
     const filters::window_job* job = nullptr;  ///< says what counts
     const_any_view image, mask, weights;       ///< without data: none
     const_any_view guide;                      ///< with data: pixels do not count where a channel of it is NaN
-    any_view to;                               ///< 32f, of the image's channels, or one plane of `channel`
+    any_view to;  ///< 32f, or 8u of weights of 0 and 1; of the image's channels, or one plane of `channel`
     int channel = 0;
 };
 void enqueue_guided_weights(const guided_weights& weights, stream_ref stream);
@@ -124,12 +124,20 @@ refused_blocks enqueue_sliding_fits(const guided_fits& fits, stream_ref stream);
 /// Of integers.
 void enqueue_sliding_moments(const guided_moments& moments, stream_ref stream);
 
-// ---- where pixels may not count (guided_samples.cu)
-// ------------------------------------------------------------------
+// ---- where pixels may not count: by additions (guided_samples.cu) ---------------------------------------------------
 
 std::size_t weighted_scratch_bytes(const guided_windows& windows);
-void enqueue_weighted_fits(const guided_fits& fits, stream_ref stream);
+void enqueue_weighted_fits(const guided_fits& fits, const refused_blocks& refused, stream_ref stream);
 void enqueue_weighted_moments(const guided_moments& moments, stream_ref stream);
+
+// ---- the same by sums that slide (guided_counted.cu) ----------------------------------------------------------------
+
+/// Whether there are such: of weights of 8u.
+bool counts_slide(const guided_fits& fits);
+std::size_t counted_scratch_bytes(const guided_fits& fits);
+
+/// Blocks of floats whose fits are still to be made.
+refused_blocks enqueue_counted_fits(const guided_fits& fits, stream_ref stream);
 
 // ---- a guide of several channels (guided_colours.cu) ----------------------------------------------------------------
 

@@ -1,4 +1,5 @@
 #include "core/visit_types.hpp"
+#include "cuda/filters/counted_slide.cuh"
 #include "cuda/filters/guided_adding.cuh"
 #include "cuda/filters/guided_sums.cuh"
 #include "cuda/filters/guided_terms.cuh"
@@ -106,32 +107,59 @@ struct sampled_evaluation : evaluation<Guides> {
     static constexpr int guides = Guides, fits = Guides + 2;
     static constexpr bool sampled = true, slides = Guides == 1;  // by more guides moments take most of the time
 
-    double inverse_one;  ///< of guided_units
     double fill;
     bool omits_nan;
     const char* weights;  ///< null: the guide alone says where there is a result
     std::int64_t weights_stride;
+    dtype weights_type;
 
-    sampled_evaluation(const evaluation<Guides>& all, const guided_gaps& gaps, double one)
+    sampled_evaluation(const evaluation<Guides>& all, const guided_gaps& gaps)
         : evaluation<Guides>(all),
-          inverse_one(1 / one),
           fill(gaps.fill),
           omits_nan(gaps.omits_nan),
           weights(static_cast<const char*>(gaps.weights.data)),
-          weights_stride(gaps.weights.shape.row_stride) {}
+          weights_stride(gaps.weights.shape.row_stride),
+          weights_type(gaps.weights.shape.type) {
+        this->in_units = this->in_units && (weights == nullptr || lies_in_units(gaps.weights, 16));
+    }
 
     __device__ void store_sums(std::int64_t row, std::int64_t element, const double (&sums)[fits], double) const {
-        const double n = sums[Guides] * inverse_one;
+        const double n = sums[Guides];
+        double fit[Guides + 1];
+#pragma unroll
+        for (int k = 0; k < Guides; ++k) fit[k] = sums[k] / n;
+        fit[Guides] = sums[Guides + 1] / n;
+        store_mean(row, element, fit, n > 0);
+    }
+
+    /// Where there are results of columns col .. col + 3, whose guide is x, if fits exist.
+    __device__ void load_four_wanted(bool (&there)[4], const double (&x)[4], std::int64_t row, std::int64_t col) const {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) there[i] = !(omits_nan && x[i] != x[i]);
+        if (weights == nullptr) return;
+        double w[4];
+        const char* const from = weights + row * weights_stride;
+        if (weights_type == dtype::u8)
+            this->template load<u8>(w, from, col);
+        else
+            this->template load<f32>(w, from, col);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) there[i] = there[i] && w[i] > 0;
+    }
+
+    /// `given`: whether a fit exists.
+    __device__ void store_mean(std::int64_t row, std::int64_t element, const double (&fit)[Guides + 1],
+                               bool given) const {
         const std::int64_t place = this->per_guide == 1 ? element : element / this->per_guide;
-        bool there = n > 0 && (weights == nullptr ||
-                               reinterpret_cast<const float*>(weights + row * weights_stride)[element] > 0);
-        double q = sums[Guides + 1] / n;
+        bool there =
+            given && (weights == nullptr || load_pixel(weights + row * weights_stride, weights_type, element) > 0);
+        double q = fit[Guides];
 #pragma unroll
         for (int k = 0; k < Guides; ++k) {
             const double x =
                 load_pixel(this->guide + k * this->guide_plane + row * this->guide_stride, this->guide_type, place);
             if (omits_nan && x != x) there = false;
-            q += sums[k] / n * x;
+            q += fit[k] * x;
         }
         store_pixel(this->result + row * this->result_stride, this->result_type, element * this->step, there ? q : fill,
                     this->half);
@@ -152,8 +180,7 @@ struct fit_limits {
     __device__ static fit_limits of(const fused_view& t) { return {t.most_pixels, __uint_as_float(t.nodata)}; }
 };
 
-/// Planes of fits: a of the guide's first channel, b as `weights`, and what lies between: a of more channels of the
-/// guide, and which fits exist, as one more.
+/// Planes of fits: a of the guide's first channel, b as `weights`, and a of its other channels.
 template <int Guides>
 struct fit_view : fused_view {
     plane_view others[Guides - 1];
@@ -316,7 +343,8 @@ class fit_slide {
 template <typename Evaluation>
 struct sliding_result {
     Evaluation to;
-    double inverse;  ///< of the pixels of an uncut window
+    std::uint32_t all;  ///< pixels of an uncut window
+    double inverse;     ///< of these
 };
 
 /// x / n as a division has it, from y, which is 1 / n rounded; infinities and NaN become NaN. x is an integer below
@@ -326,51 +354,51 @@ __device__ double exact_quotient(double x, double n, double y) {
     return __fma_rn(__fma_rn(-n, q, x), y, q);
 }
 
+/// Where some fits do not exist these are zeros, and how many do is counted.
 template <typename Evaluation>
-using slide_of = fit_slide<Evaluation::fits - 1>;
+using slide_of = std::conditional_t<Evaluation::sampled, counted_slide<fit_slide<Evaluation::guides>, true>,
+                                    fit_slide<Evaluation::guides>>;
 
 template <typename Evaluation>
-__global__ __maxnreg__(Evaluation::fits == 2 ? 128
-                       : Evaluation::fits < 5
+__global__ __maxnreg__(Evaluation::guides == 1 ? 128
+                       : Evaluation::guides < 4
                            ? 168
-                           : 224) void sliding_result_kernel(const __grid_constant__
-                                                             typename slide_of<Evaluation>::view t,
+                           : 224) void sliding_result_kernel(const __grid_constant__ fit_view<Evaluation::guides> t,
                                                              const __grid_constant__ sliding_result<Evaluation> by) {
     using slide = slide_of<Evaluation>;
     constexpr int Guides = Evaluation::guides;
     for_each_batch<slide>(t, [&](const auto& batch) {
         constexpr int rows = slide::rows, K = slide::K;
         static_assert(K == 4);
-        if constexpr (!Evaluation::sampled)
-            if (by.to.in_units && batch.owns()) {
-                double x[Guides][rows][K], q[rows][K];
+        if (by.to.in_units && batch.owns()) {
+            double x[Guides][rows][K], q[rows][K];
 #pragma unroll
-                for (int k = 0; k < Guides; ++k)
-#pragma unroll
-                    for (int j = 0; j < rows; ++j)
-                        by.to.load_four(x[k][j], k, batch.row + (j < batch.valid ? j : 0), batch.own());
-                double n[rows], inverse[rows];
-#pragma unroll
-                for (int j = 0; j < rows; ++j) {
-                    n[j] = static_cast<double>(batch.height[j]) * static_cast<double>(t.cols.full);
-                    inverse[j] = batch.plain ? by.inverse : 1 / n[j];
-                }
-#pragma unroll
-                for (int i = 0; i < K; ++i) {
-                    const auto w = batch.own_window(i);
-#pragma unroll
-                    for (int j = 0; j < rows; ++j) {
-                        q[j][i] = exact_quotient(w.v[Guides].of[j], n[j], inverse[j]);
-#pragma unroll
-                        for (int k = 0; k < Guides; ++k)
-                            q[j][i] += exact_quotient(w.v[k].of[j], n[j], inverse[j]) * x[k][j][i];
-                    }
-                }
+            for (int k = 0; k < Guides; ++k)
 #pragma unroll
                 for (int j = 0; j < rows; ++j)
-                    if (j < batch.valid) by.to.store_four(batch.row + j, batch.own(), q[j]);
+                    by.to.load_four(x[k][j], k, batch.row + (j < batch.valid ? j : 0), batch.own());
+            double n[rows], inverse[rows];
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                n[j] = static_cast<double>(batch.height[j]) * static_cast<double>(t.cols.full);
+                inverse[j] = batch.plain ? by.inverse : 1 / n[j];
             }
-        batch.for_each_column(!Evaluation::sampled && by.to.in_units, [&](int col, const auto& w) {
+#pragma unroll
+            for (int i = 0; i < K; ++i) {
+                const auto w = batch.own_window(i);
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    q[j][i] = exact_quotient(w.v[Guides].of[j], n[j], inverse[j]);
+#pragma unroll
+                    for (int k = 0; k < Guides; ++k)
+                        q[j][i] += exact_quotient(w.v[k].of[j], n[j], inverse[j]) * x[k][j][i];
+                }
+            }
+#pragma unroll
+            for (int j = 0; j < rows; ++j)
+                if (j < batch.valid) by.to.store_four(batch.row + j, batch.own(), q[j]);
+        }
+        batch.for_each_column(by.to.in_units, [&](int col, const auto& w) {
             const int width = fused_width(t, col);
             for (int j = 0; j < rows && j < batch.valid; ++j) {
                 const double n = static_cast<double>(batch.height[j]) * width;
@@ -378,6 +406,57 @@ __global__ __maxnreg__(Evaluation::fits == 2 ? 128
 #pragma unroll
                 for (int k = 0; k < Evaluation::fits; ++k) sums[k] = w.v[k].of[j];
                 by.to.store_sums(batch.row + j, std::int64_t{col} * t.channels + batch.channel, sums, n);
+            }
+        });
+    });
+}
+
+/// Where some fits do not exist, one guide.
+template <typename Evaluation>
+__global__ __maxnreg__(168) void counted_result_kernel(const __grid_constant__ fit_view<1> t,
+                                                       const __grid_constant__ sliding_result<Evaluation> by) {
+    using slide = slide_of<Evaluation>;
+    const auto mean_of = [&](const typename slide::sums& w, int j, double(&fit)[2]) {
+        const std::uint32_t count = w.count[j];
+        const auto n = static_cast<double>(count);
+        const double inverse = count == by.all ? by.inverse : quotient<true>(1, n);
+#pragma unroll
+        for (int k = 0; k < 2; ++k) fit[k] = exact_quotient(w.of.v[k].of[j], n, inverse);
+        return count > 0;
+    };
+    for_each_batch<slide>(t, [&](const auto& batch) {
+        constexpr int rows = slide::rows, K = slide::K;
+        static_assert(K == 4);
+        if (by.to.in_units && batch.owns()) {
+            double x[rows][K], q[rows][K];
+            bool there[rows][K];
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                const int row = batch.row + (j < batch.valid ? j : 0);
+                by.to.load_four(x[j], 0, row, batch.own());
+                by.to.load_four_wanted(there[j], x[j], row, batch.own());
+            }
+#pragma unroll
+            for (int i = 0; i < K; ++i) {
+                const auto w = batch.own_window(i);
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    double fit[2];
+                    const bool given = mean_of(w, j, fit) && there[j][i];
+                    q[j][i] = given ? fit[1] + fit[0] * x[j][i] : by.to.fill;
+                }
+            }
+#pragma unroll
+            for (int j = 0; j < rows; ++j)
+                if (j < batch.valid) by.to.store_four(batch.row + j, batch.own(), q[j]);
+        }
+        batch.for_each_column(by.to.in_units, [&](int col, const typename slide::sums& w) {
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                if (j >= batch.valid) break;
+                double fit[2];
+                const bool given = mean_of(w, j, fit);
+                by.to.store_mean(batch.row + j, std::int64_t{col} * t.channels + batch.channel, fit, given);
             }
         });
     });
@@ -433,24 +512,30 @@ refused_blocks enqueue_sliding_results(const guided_means& means, const Evaluati
     constexpr int K = slide_columns;
     using slide = slide_of<Evaluation>;
     const filters::window_job& job = *means.job;
-    const fused_shape shape = guided_shape_of(job, slide::values);
+    const fused_shape shape = guided_shape_of(job, Evaluation::fits);
     auto* const words = static_cast<std::uint32_t*>(means.scratch);
     void* const segments = static_cast<std::byte*>(means.scratch) + refused_bytes(job, shape);
     const auto on = [&](const any_view& fits) {
         return on_device<std::uint32_t, K>({&job, fits, job.first_row, job.end_row, segments}, shape);
     };
-    typename slide::view t{};
+    fit_view<Evaluation::guides> t{};
     static_cast<fused_view&>(t) = on(means.a[0]);
     t.weights = on(means.b);
-    if constexpr (Evaluation::fits > 2)
-        for (int k = 1; k < Evaluation::fits - 1; ++k) t.others[k - 1] = on(fit_of(means, k));
+    if constexpr (Evaluation::guides > 1)
+        for (int k = 1; k < Evaluation::guides; ++k) t.others[k - 1] = on(fit_of(means, k));
+    if constexpr (Evaluation::sampled)
+        t.mask = on_device<u8, K>({&job, means.exists, job.first_row, job.end_row, segments}, shape);
+    t.mask.flip = t.mask.outside = 0;
     t.refused = words;
     const double pixels = pixels_of(job, shape);
     const double most_b = std::min(0x1p52 / pixels * means.units.b, 0x1p127);
     fit_limits{0x1p52 / pixels * means.units.a, static_cast<float>(most_b)}.set(t);
-    const sliding_result<Evaluation> by{to,
-                                        1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full))};
-    launch_sliding<slide>(sliding_result_kernel<Evaluation>, t, shape, stream, by);
+    const std::int64_t all = job.rows.full * job.cols.full;
+    const sliding_result<Evaluation> by{to, static_cast<std::uint32_t>(all), 1 / static_cast<double>(all)};
+    if constexpr (Evaluation::sampled)
+        launch_sliding<slide>(counted_result_kernel<Evaluation>, t, shape, stream, by);
+    else
+        launch_sliding<slide>(sliding_result_kernel<Evaluation>, t, shape, stream, by);
     return {words, shape.strip_cols, shape.strips, shape.band_rows, shape.bands};
 }
 
@@ -497,7 +582,6 @@ guided_units::guided_units(const filters::window_job& means, dtype image, double
     const auto power = [](double x) { return std::exp2(std::ceil(std::log2(x))); };
     a = pixels * 0x1p-42 * power(scale / noise);
     b = pixels * 0x1p-40 * power(scale);
-    one = std::max(a, 0x1p-100);  // however large epsilon is, a float
 }
 
 std::size_t guided_means_bytes(const guided_means& means) {
@@ -509,7 +593,7 @@ std::size_t guided_means_bytes(const guided_means& means) {
             return;
         }
         if constexpr (Evaluation::slides) {
-            const fused_shape shape = guided_shape_of(job, slide_of<Evaluation>::values);
+            const fused_shape shape = guided_shape_of(job, Evaluation::fits);
             bytes = refused_bytes(job, shape);
             if (!shape.prepared) return;
             const std::int64_t slots = job.shape.channels * shape.segments * (shape.segment_cols / slide_columns);
@@ -524,7 +608,7 @@ void enqueue_guided_result(const guided_means& means, const const_any_view& guid
     visit_evaluations(means, [&]<typename Evaluation>() {
         const evaluation<Evaluation::guides> to(guide, result, channel, rounding);
         if constexpr (Evaluation::sampled)
-            enqueue_result(means, Evaluation(to, gaps, means.units.one), stream);
+            enqueue_result(means, Evaluation(to, gaps), stream);
         else
             enqueue_result(means, to, stream);
     });

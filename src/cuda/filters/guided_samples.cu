@@ -1,9 +1,11 @@
+#include "core/visit_types.hpp"
 #include "cuda/filters/guided_adding.cuh"
 #include "cuda/filters/guided_terms.cuh"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 // Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
 
@@ -89,46 +91,70 @@ struct weights_view {
     int guides;
     char* to;
     std::int64_t to_stride;
+    bool to_units;                ///< K weights can be written together
     int first_channel, channels;  ///< of the weights
 };
 
+/// A thread makes K weights of a row.
+using weights_kernel = adding_kernel<weighted_terms<false>, 4>;
+
+template <typename T>
 __global__ __launch_bounds__(128) void guided_weights_kernel(const __grid_constant__ weights_view t) {
-    const int element = static_cast<int>(blockIdx.x) * 128 + static_cast<int>(threadIdx.x);
-    const int col = element / t.channels, channel = t.first_channel + element % t.channels;
-    if (col >= t.image.cols.extent) return;
-    const auto rows = static_cast<int>(t.image.rows.extent);
-    for (int row = static_cast<int>(blockIdx.y); row < rows; row += static_cast<int>(gridDim.y)) {
-        weighted_run<double, 1> pixel;
-        read_one<any_pixel>(t.image, pixel, 0, row, col, channel);
-        if (t.guide != nullptr)
-            for (int k = 0; k < t.guides; ++k) {
-                const double x =
-                    load_pixel(t.guide + row * t.guide_stride, t.guide_type, std::int64_t{col} * t.guides + k);
-                if (x != x) pixel.w[0] = 0;
-            }
-        reinterpret_cast<float*>(t.to + row * t.to_stride)[element] = pixel.w[0];
+    constexpr int K = weights_kernel::K;
+    const int col = (static_cast<int>(blockIdx.x) * 128 + static_cast<int>(threadIdx.x)) * K;
+    const int channel = static_cast<int>(blockIdx.y);
+    const auto cols = static_cast<int>(t.image.cols.extent), rows = static_cast<int>(t.image.rows.extent);
+    if (col >= cols) return;
+    using run = weights_kernel::pixels;
+    const real_reader<any_pixel, run, K, true> reader(t.image, col, t.first_channel + channel, true);
+    for (int row = static_cast<int>(blockIdx.z); row < rows; row += static_cast<int>(gridDim.z)) {
+        run pixels;
+        reader.read(pixels, row);
+        vector_of<T, K> to;
+#pragma unroll
+        for (int i = 0; i < K; ++i) {
+            if (t.guide != nullptr && col + i < cols)
+                for (int k = 0; k < t.guides; ++k) {
+                    const double x =
+                        load_pixel(t.guide + row * t.guide_stride, t.guide_type, std::int64_t{col + i} * t.guides + k);
+                    if (x != x) pixels.w[i] = 0;
+                }
+            to.x[i] = std::is_same_v<T, u8> ? pixels.w[i] > 0 : static_cast<T>(pixels.w[i]);
+        }
+        T* const at = reinterpret_cast<T*>(t.to + row * t.to_stride);
+        if (t.to_units && col + K <= cols) {
+            *reinterpret_cast<vector_of<T, K>*>(at + col) = to;
+        } else {
+#pragma unroll
+            for (int i = 0; i < K; ++i)
+                if (col + i < cols) at[std::int64_t{col + i} * t.channels + channel] = to.x[i];
+        }
     }
 }
 
 }  // namespace
 
 void enqueue_guided_weights(const guided_weights& w, stream_ref stream) {
+    constexpr int K = weights_kernel::K;
     const view_shape& to = w.to.shape;
     const real_windows windows{w.job, w.image, w.mask, w.weights, 0, w.image.shape.rows};
-    const weights_view t{on_device<weighted_kernel<false>>(windows, {}),
+    const weights_view t{on_device<weights_kernel>(windows, {}),
                          static_cast<const char*>(w.guide.data),
                          w.guide.shape.row_stride,
                          w.guide.shape.type,
                          static_cast<int>(w.guide.shape.channels),
                          static_cast<char*>(w.to.data),
                          to.row_stride,
+                         lies_in_units(w.to, K * static_cast<std::int64_t>(size_of(to.type))),
                          w.channel,
                          static_cast<int>(to.channels)};
-    launch(guided_weights_kernel,
-           {.grid = {static_cast<unsigned>((to.cols * to.channels + 127) / 128),
-                     static_cast<unsigned>(std::min<std::int64_t>(to.rows, 65535)), 1},
-            .block = 128},
-           stream, t);
+    visit_type(type_list<u8, f32>{}, to.type, [&]<typename T>() {
+        launch(guided_weights_kernel<T>,
+               {.grid = {static_cast<unsigned>((to.cols + 128 * K - 1) / (128 * K)), static_cast<unsigned>(to.channels),
+                         static_cast<unsigned>(std::min<std::int64_t>(to.rows, 65535))},
+                .block = 128},
+               stream, t);
+    });
 }
 
 std::size_t weighted_scratch_bytes(const guided_windows& windows) {
@@ -136,13 +162,13 @@ std::size_t weighted_scratch_bytes(const guided_windows& windows) {
                                          : adding_bytes<weighted_kernel<true>>(*windows.job);
 }
 
-void enqueue_weighted_fits(const guided_fits& fits, stream_ref stream) {
+void enqueue_weighted_fits(const guided_fits& fits, const refused_blocks& refused, stream_ref stream) {
     if (fits.guide.data == nullptr)
-        launch_adding<weighted_kernel<false>>(weighted_fit_kernel<false>, *fits.job, {fits.image}, fits.weights, {},
-                                              fits.scratch, stream, sampled_fit_output(fits));
+        launch_adding<weighted_kernel<false>>(weighted_fit_kernel<false>, *fits.job, {fits.image}, fits.weights,
+                                              refused, fits.scratch, stream, sampled_fit_output(fits));
     else
         launch_adding<weighted_kernel<true>>(weighted_fit_kernel<true>, *fits.job, {fits.image, fits.guide},
-                                             fits.weights, {}, fits.scratch, stream, sampled_fit_output(fits));
+                                             fits.weights, refused, fits.scratch, stream, sampled_fit_output(fits));
 }
 
 void enqueue_weighted_moments(const guided_moments& moments, stream_ref stream) {

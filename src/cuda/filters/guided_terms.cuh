@@ -217,14 +217,13 @@ struct fit_output {
 struct sampled_fit_output : fit_output {
     char* exists;
     std::int64_t exists_stride;
-    double one, least;
+    double least;
     run_output count;
 
     explicit sampled_fit_output(const guided_fits& fits)
         : fit_output(fits),
           exists(static_cast<char*>(fits.exists.data)),
           exists_stride(fits.exists.shape.row_stride),
-          one(fits.units.one),
           least(fits.least) {
         count.data = static_cast<char*>(fits.count.data);
         count.row_stride = fits.count.shape.row_stride;
@@ -235,12 +234,7 @@ struct sampled_fit_output : fit_output {
     __device__ void store(int row, std::int64_t element, const fit& f, double counted) const {
         const bool exist = counted > 0 && counted >= least;
         fit_output::store(row, element, exist ? f : fit{0, 0});
-        char* const to = exists + row * exists_stride;
-        const double x = exist ? one : 0;
-        if (is_double)
-            reinterpret_cast<double*>(to)[element] = x;
-        else
-            reinterpret_cast<float*>(to)[element] = static_cast<float>(x);
+        reinterpret_cast<u8*>(exists + row * exists_stride)[element] = exist ? 1 : 0;
         if (count.data != nullptr) store_element(count, row, element, counted);
     }
 };

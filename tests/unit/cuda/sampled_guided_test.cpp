@@ -106,9 +106,7 @@ class device_sampled_guided_filter : public test::gpu_stream_test {
         ASSERT_TRUE(filter(false) == before);
     }
 
-    std::mt19937_64 random_{7};
-
-  private:
+    /// Results and counts of a channel of a plane.
     template <typename T, typename G, typename Out, typename Count>
     void compare(const shape& s, const sampled_pixels<T>& from, const block<G>& guide, const filter_options& how,
                  const block<Out>& result, const block<Count>& count, bool counts, std::int64_t k, std::int64_t plane) {
@@ -159,6 +157,8 @@ class device_sampled_guided_filter : public test::gpu_stream_test {
                 }
             }
     }
+
+    std::mt19937_64 random_{7};
 };
 
 shape any_shape(std::mt19937_64& random, std::int64_t guides) {
@@ -203,6 +203,7 @@ TEST_F(device_sampled_guided_filter, of_large_windows_is_its_definition) {
     for (int i = 0; i < 3; ++i) {
         check<float, float, float, double>({90, 20, 1, 1, 1, window_radius(40, 2)});
         check<std::uint8_t, std::uint8_t, float, std::uint32_t>({2, 900, 1, 1, 0, window_radius(1, 450)});
+        check<std::uint8_t, std::uint8_t, float, std::uint32_t>({2, 1200, 1, 1, 0, window_radius(1, 509)});
         check<std::uint8_t, float, float, double>({6, 5, 2, 1, 1, window_extents{19, 0, 23, 4}});
         check<float, float, double, double>({6, 5, 1, 1, 2, window_extents{17, 2, 3, 21}});
         if (HasFatalFailure()) return;
@@ -232,6 +233,74 @@ TEST_F(device_sampled_guided_filter, counts_where_all_count) {
         EXPECT_EQ(plain, counted);
         EXPECT_EQ(count, wanted);
     }
+}
+
+/// What sums of many pixels are rounded by would show in fits of few: here of two pixels of one guide, in one column of
+/// windows behind many others.
+TEST_F(device_sampled_guided_filter, of_few_pixels_is_its_definition) {
+    for (const std::int64_t guides : {0, 1}) {
+        const shape s{20, 560, 1, 1, guides, window_extents{19, 19, 60, 60}, 0.02};
+        sampled_pixels<float> from(s.rows, s.cols, 1, 1, {.masked = true}, random_, lying::row_major);
+        block<float> guide(s.rows, s.cols, 1, 1, lying::row_major, random_);
+        const auto any = [this] { return static_cast<float>(random_() % 0xffffff) * 0x1p-16f; };
+        const auto lone = [](std::int64_t r, std::int64_t c) { return r == 7 && (c == 215 || c == 335); };
+        from.image.for_each([&](auto, auto, auto, auto, float& x) { x = 64 + any() / 2; });
+        guide.for_each([&](auto, std::int64_t r, std::int64_t c, auto, float& x) {
+            x = lone(r, c) ? 99.9f : c < 210 ? any() : 1e5f;
+        });
+        from.mask.for_each(
+            [&](auto, std::int64_t r, std::int64_t c, auto, std::uint8_t& m) { m = c < 210 || lone(r, c) ? 1 : 0; });
+        block<float> result(s.rows, s.cols, 1, 1, lying::row_major, random_);
+        block<std::uint32_t> count(s.rows, s.cols, 1, 1, lying::row_major, random_);
+        const device_block<float> image(from.image, stream()), by(guide, stream()), to(result, stream());
+        const device_block<std::uint8_t> mask(from.mask, stream());
+        const device_block<std::uint32_t> number(count, stream());
+        const filter_options how{.window = s.window, .min_count = 2};
+        cuda::guided_filter({.image = image.view(),
+                             .guide = guides > 0 ? const_any_view(by.view()) : const_any_view{},
+                             .mask = mask.view()},
+                            {.result = to.view(), .count = number.view()}, stream(), {.epsilon = s.epsilon}, how);
+        to.download();
+        number.download();
+        compare<float, float, float, std::uint32_t>(s, from, guide, how, result, count, true, 0, 0);
+        if (HasFatalFailure()) return;
+    }
+}
+
+TEST_F(device_sampled_guided_filter, what_is_not_finite_acts_on_windows_that_hold_it) {
+    constexpr std::int64_t rows = 30, cols = 150, size = rows * cols;
+    const auto guide = test::random_pixels<float>(size, 4, 0, 1);
+    std::vector<std::uint8_t> mask(size, 1);
+    for (std::int64_t i = 0; i < size; i += 7) mask[static_cast<std::size_t>(i)] = 0;
+    constexpr std::size_t at = 18 * cols + 111, masked = 7 * 300;
+    static_assert(at % 7 != 0);
+    for (const bool guided : {false, true})
+        for (const float wrong :
+             {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e30f}) {
+            auto image = test::random_pixels<float>(size, 3, 0, 1);
+            const auto filtered = [&] {
+                std::vector<float> result(size, -1);
+                const auto view = [](const auto& x) { return const_any_view(image_view(x.data(), rows, cols)); };
+                cuda::guided_filter(
+                    {.image = view(image), .guide = guided ? view(guide) : const_any_view{}, .mask = view(mask)},
+                    {image_view<float>(result.data(), rows, cols)}, stream(), {}, {.window = 5, .fill = -7});
+                return result;
+            };
+            const auto clean = filtered();
+            image[masked] = wrong;
+            EXPECT_EQ(filtered(), clean) << wrong;
+            image[at] = wrong;
+            const auto spoilt = filtered();
+            for (std::int64_t r = 0; r < rows; ++r)
+                for (std::int64_t c = 0; c < cols; ++c) {
+                    const auto i = static_cast<std::size_t>(r * cols + c);
+                    if (std::abs(r - 18) > 4 || std::abs(c - 111) > 4) {  // others may make it then
+                        ASSERT_NEAR(clean[i], spoilt[i], 3e-7) << r << ", " << c << ", " << wrong;
+                    } else if (!std::isfinite(wrong)) {
+                        ASSERT_EQ(std::isnan(spoilt[i]), guided || mask[i] != 0) << r << ", " << c << ", " << wrong;
+                    }
+                }
+        }
 }
 
 /// A fit that exists is one however large epsilon is.
