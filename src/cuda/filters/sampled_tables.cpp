@@ -24,12 +24,11 @@ view_shape table_of(const view_shape& image, dtype type) {
     return device_shape(type, image.rows + 1, image.cols + 1, image.channels, image.planes);
 }
 
-/// Numbers of pixels that fit 32 bits.
+}  // namespace
+
 dtype count_type(const window_job& job) {
     return job.largest_window <= std::numeric_limits<std::uint32_t>::max() ? dtype::u32 : dtype::u64;
 }
-
-}  // namespace
 
 std::size_t sampled_tables::reserve(const view_shape& shape) {
     const std::size_t at = bytes_;
@@ -92,7 +91,13 @@ const_any_view sampled_tables::enqueue(const sampled_pixels& pixels, void* space
         planned(plan).enqueue(of, workspace, workspace_bytes);
     };
     make(counts_plan_, memory + flags_at_, memory + counts_at_);
-    to = {.counts = {memory + counts_at_, counts_}, .weights = {}, .any_infinite = kept.any_infinite};
+    const auto planes_of = [&](std::int64_t first, std::int64_t planes) {
+        const_any_view some{memory + counts_at_ + first * counts_.plane_stride, counts_};
+        some.shape.planes = planes;
+        return some;
+    };
+    to = {.counts = planes_of(0, 1), .any_infinite = kept.any_infinite};
+    if (counts_.planes > 1) to.infinite = planes_of(1, 2);
     if (weighted_) {
         make(*weights_plan_, weighed.data, memory + weights_at_);
         to.weights = {memory + weights_at_, weights_};

@@ -30,16 +30,18 @@ __device__ Out variable_mean(u32 sum, u32 n, std::int64_t offset) {
     }
 }
 
-/// Of the windows of one pixel that reach a border.
+/// Of the windows of one pixel: those that reach a border, and all where pixels are not finite.
 template <typename Sum, typename Out>
-__device__ __noinline__ void store_at_border(const device_task<Sum, Sum>& task, const any_view& result, int row,
-                                             int col, int radius) {
+__device__ __noinline__ void store_at_border(const device_task<Sum, Sum>& task, const infinite_pixels& infinite,
+                                             const any_view& result, int row, int col, int radius) {
     const axis_terms rows = terms_around(task.rows, row, radius), cols = terms_around(task.cols, col, radius);
     for (int channel = 0; channel < task.channels; ++channel) {
         windows<1, Sum, Sum> w{};
         w.sum[0] = any_window(task.table, rows, cols, task.table_row, task.channels, channel);
         w.samples = rows.samples * cols.samples;
         add_border(w, task, rows.inside * cols.inside);
+        if constexpr (std::is_floating_point_v<Sum>)
+            if (infinite.exist()) w.sum[0] += infinite.in(rows, cols, task.table_row, task.channels, channel);
         const Out out[1] = {variable_mean<Out, Sum>(w.sum[0], w.samples, task.offset)};
         store_elements(result, row, std::int64_t{col} * task.channels + channel, out);
     }
@@ -54,11 +56,13 @@ constexpr int variable_rows = 8;
 template <typename Sum, typename Out>
 __global__ __launch_bounds__(walk_threads,
                              2) void variable_mean_kernel(const __grid_constant__ device_task<Sum, Sum> task,
+                                                          const __grid_constant__ infinite_pixels infinite,
                                                           const radius_plane radii, int most, int reach,
                                                           const __grid_constant__ any_view result) {
     const int col = static_cast<int>(blockIdx.x) * walk_threads + static_cast<int>(threadIdx.x);
     const auto width = static_cast<int>(task.cols.extent), height = static_cast<int>(task.rows.extent);
     if (col >= width) return;
+    if (std::is_floating_point_v<Sum> && infinite.exist()) reach = -1;
     const int right = width - 1 - col, side = col < right ? col : right, nearer = side < reach ? side : reach;
     const u32 stride = static_cast<u32>(task.table.row_stride / static_cast<int>(sizeof(Sum))),
               step = static_cast<u32>(task.channels);
@@ -103,7 +107,7 @@ __global__ __launch_bounds__(walk_threads,
         }
 #pragma unroll
         for (int j = 0; j < variable_rows; ++j)
-            if (j < valid && !inside[j]) store_at_border<Sum, Out>(task, result, first + j, col, radius[j]);
+            if (j < valid && !inside[j]) store_at_border<Sum, Out>(task, infinite, result, first + j, col, radius[j]);
     }
 }
 
@@ -132,7 +136,7 @@ void enqueue_variable_means(const window_task& task, const const_any_view& radiu
     const auto largest = static_cast<int>(std::min<std::int64_t>(most, std::numeric_limits<int>::max()));
     const auto launch_means = [&]<typename Sum, typename Out>() {
         launch(variable_mean_kernel<Sum, Out>, {.grid = grid, .block = walk_threads}, stream, on_device<Sum, Sum>(task),
-               plane_of(radius, 0), largest, reach, result);
+               infinite_in(task.samples), plane_of(radius, 0), largest, reach, result);
     };
     visit_type(type_list<u32, u64, f64>{}, task.table.shape.type,
                [&]<typename Sum>() { visit_means_of<Sum>(result, launch_means); });
