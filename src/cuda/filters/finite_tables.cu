@@ -141,8 +141,12 @@ void enqueue_finite_table(const const_any_view& image, const any_view& table, dt
     auto* const first = static_cast<char*>(space);
     auto* const last = first + up(span_bytes(shape));
     auto* const any = last + up(static_cast<std::size_t>(s.channels) * sizeof(f64));
-    to.infinite = {first, shape};
+    to.counts = {first, shape};  // named from the plane before, which nobody reads
+    to.counts.data = reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(first) -
+                                                   static_cast<std::uintptr_t>(shape.plane_stride));
+    to.counts.shape.planes = 3;
     to.any_infinite = reinterpret_cast<u32*>(any);
+    to.all_count = true;
     visit_type(type_list<u32, u64>{}, numbers, [&]<typename Number>() {
         const finite_task<Number> task{.image = pixel_plane(image, 0),
                                        .rows = s.rows,

@@ -91,13 +91,7 @@ const_any_view sampled_tables::enqueue(const sampled_pixels& pixels, void* space
         planned(plan).enqueue(of, workspace, workspace_bytes);
     };
     make(counts_plan_, memory + flags_at_, memory + counts_at_);
-    const auto planes_of = [&](std::int64_t first, std::int64_t planes) {
-        const_any_view some{memory + counts_at_ + first * counts_.plane_stride, counts_};
-        some.shape.planes = planes;
-        return some;
-    };
-    to = {.counts = planes_of(0, 1), .any_infinite = kept.any_infinite};
-    if (counts_.planes > 1) to.infinite = planes_of(1, 2);
+    to = {.counts = {memory + counts_at_, counts_}, .weights = {}, .any_infinite = kept.any_infinite};
     if (weighted_) {
         make(*weights_plan_, weighed.data, memory + weights_at_);
         to.weights = {memory + weights_at_, weights_};

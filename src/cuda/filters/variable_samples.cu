@@ -11,11 +11,13 @@ namespace {
 
 /// What a kernel takes beside the sums.
 struct sample_rule {
-    table_view<u32> counts;  ///< no data: every pixel counts
-    infinite_pixels infinite;
-    table_view<f64> weights;  ///< no data: 1
-    bool wide;                ///< counts are of 64 bits
-    bool beyond;              ///< pixels beyond a constant border count
+    table_view<u32> counts;     ///< whose first plane is there where pixels are counted
+    bool counted;               ///< else every pixel counts
+    std::int64_t counts_plane;  ///< bytes from one of their planes to the next
+    const u32* any_infinite;    ///< null: those have no other planes
+    table_view<f64> weights;    ///< no data: 1
+    bool wide;                  ///< counts are of 64 bits
+    bool beyond;                ///< pixels beyond a constant border count
     std::int64_t min_count;
     double min_weight, fill;
     bool half_up;  ///< rounded half up; else down
@@ -127,18 +129,20 @@ __device__ __noinline__ void store_at_border(const device_task<Sum, Sum>& task, 
         const auto sum_of = [&](const auto& table) {
             return any_window(table, rows, cols, task.table_row, task.channels, channel);
         };
-        const auto number_of = [&](const table_view<u32>& table) -> std::int64_t {
+        const auto number_of = [&](int plane) -> std::int64_t {
+            table_view<u32> table = rule.counts;
+            table.data += plane * rule.counts_plane;
             if (!rule.wide) return sum_of(table);
             return static_cast<std::int64_t>(sum_of(table_view<u64>{table.data, table.row_stride, false}));
         };
-        const bool infinite = rule.infinite.exist();
+        const bool infinite = rule.any_infinite != nullptr && *rule.any_infinite != 0;
         sampled_windows<Sum, 1> w{.sum = {sum_of(task.table)},
                                   .count = {all},
                                   .weight = {0},
-                                  .positive = {infinite && number_of(rule.infinite.positive) != 0},
-                                  .negative = {infinite && number_of(rule.infinite.negative) != 0},
+                                  .positive = {infinite && number_of(1) != 0},
+                                  .negative = {infinite && number_of(2) != 0},
                                   .wanted = {true}};
-        if (rule.counts.data != nullptr) w.count[0] = number_of(rule.counts) + outside;
+        if (rule.counted) w.count[0] = number_of(0) + outside;
         if (rule.weights.data != nullptr) w.weight[0] = sum_of(rule.weights) + static_cast<f64>(outside);
         if (outside != 0) w.sum[0] += static_cast<Sum>(outside) * task.border_sum;
         store_windows(rule, task.offset, row, std::int64_t{col} * task.channels + channel, w, false);
@@ -175,7 +179,7 @@ __global__ __launch_bounds__(walk_threads,
     const auto width = static_cast<int>(task.cols.extent), height = static_cast<int>(task.rows.extent);
     if (col >= width) return;
     const int right = width - 1 - col, side = col < right ? col : right, nearer = side < reach ? side : reach;
-    const bool counted = rule.counts.data != nullptr, infinite = rule.infinite.exist();
+    const bool counted = rule.counted, infinite = rule.any_infinite != nullptr && *rule.any_infinite != 0;
     const u32 channels = static_cast<u32>(task.channels), words = rule.wide ? 2 : 1;
     const auto first_row = static_cast<int>(task.first_row), end_row = static_cast<int>(task.end_row);
     for (int first = first_row + static_cast<int>(blockIdx.y) * sampled_rows; first < end_row;
@@ -194,13 +198,14 @@ __global__ __launch_bounds__(walk_threads,
         const u32 row = static_cast<u32>(first - static_cast<int>(task.table_row));
         for (u32 channel = 0; channel < channels; ++channel) {
             const u32 element = static_cast<u32>(col) * channels + channel;
-            const auto number_of = [&](u32(&number)[sampled_rows], const table_view<u32>& of) {
-                inner_sums(number, of.data, of.row_stride, row, element, channels, words, radius, valid);
+            const auto number_of = [&](u32(&number)[sampled_rows], int plane) {
+                inner_sums(number, rule.counts.data + plane * rule.counts_plane, rule.counts.row_stride, row, element,
+                           channels, words, radius, valid);
             };
             sampled_windows<Sum, sampled_rows> w{};
             u32 number[sampled_rows] = {};
             inner_sums(w.sum, task.table.data, task.table.row_stride, row, element, channels, 1, radius, valid);
-            if (counted) number_of(number, rule.counts);
+            if (counted) number_of(number, 0);
 #pragma unroll
             for (int j = 0; j < sampled_rows; ++j) {
                 const u32 side_of = 2 * radius[j] + 1;
@@ -212,10 +217,10 @@ __global__ __launch_bounds__(walk_threads,
                     inner_sums(w.weight, rule.weights.data, rule.weights.row_stride, row, element, channels, 1, radius,
                                valid);
                 if (infinite) {
-                    number_of(number, rule.infinite.positive);
+                    number_of(number, 1);
 #pragma unroll
                     for (int j = 0; j < sampled_rows; ++j) w.positive[j] = number[j] != 0;
-                    number_of(number, rule.infinite.negative);
+                    number_of(number, 2);
 #pragma unroll
                     for (int j = 0; j < sampled_rows; ++j) w.negative[j] = number[j] != 0;
                 }
@@ -240,9 +245,11 @@ void enqueue_sampled_variable_means(const window_task& task, const filters::wind
     const sample_tables& samples = task.samples;
     const bool real = is_floating(result.shape.type);
     const sample_rule rule{.counts = on_device<u32>(samples.counts),
-                           .infinite = infinite_in(samples),
+                           .counted = samples.counts.data != nullptr && !samples.all_count,
+                           .counts_plane = samples.counts.shape.plane_stride,
+                           .any_infinite = samples.any_infinite,
                            .weights = on_device<f64>(samples.weights),
-                           .wide = samples.counts.shape.type == dtype::u64 || samples.infinite.shape.type == dtype::u64,
+                           .wide = samples.counts.shape.type == dtype::u64,
                            .beyond = counts_beyond(job),
                            .min_count = job.min_count,
                            .min_weight = job.min_weight,
@@ -252,7 +259,6 @@ void enqueue_sampled_variable_means(const window_task& task, const filters::wind
                            .count = count};
     const bool inner = has_32_bit_places(task.table, size_of(task.table.shape.type)) &&
                        has_32_bit_places(samples.counts, sizeof(u32)) &&
-                       has_32_bit_places(samples.infinite, sizeof(u32)) &&
                        has_32_bit_places(samples.weights, sizeof(f64));
     const int reach = inner ? largest_inner_radius : -1;
     const auto largest = static_cast<int>(std::min<std::int64_t>(most, std::numeric_limits<int>::max()));

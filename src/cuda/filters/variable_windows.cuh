@@ -96,34 +96,6 @@ __device__ inline axis_terms terms_around(const filters::window_axis& axis, std:
     return terms;
 }
 
-/// Where the pixels are that are not finite, whose places in the sums have 0: numbers of 32 bits or 64.
-struct infinite_pixels {
-    table_view<u32> positive, negative;  ///< inf or NaN; -inf or NaN
-    bool wide;
-    const u32* any;  ///< null: there are none; else whether there are
-
-    __device__ bool exist() const { return any != nullptr && *any != 0; }
-
-    /// What a window's sum lacks: inf, -inf, NaN or 0.
-    __device__ f64 in(const axis_terms& rows, const axis_terms& cols, std::int64_t table_row, int channels,
-                      int channel) const {
-        const auto has = [&](const table_view<u32>& table) {
-            const auto number_of = [&](const auto& numbers) {
-                return any_window(numbers, rows, cols, table_row, channels, channel);
-            };
-            return wide ? number_of(table_view<u64>{table.data, table.row_stride, false}) != 0 : number_of(table) != 0;
-        };
-        return (has(positive) ? INFINITY : 0.0) - (has(negative) ? INFINITY : 0.0);
-    }
-};
-
-inline infinite_pixels infinite_in(const sample_tables& samples) {
-    const table_view<u32> first = on_device<u32>(samples.infinite);
-    infinite_pixels pixels{first, first, samples.infinite.shape.type == dtype::u64, samples.any_infinite};
-    if (first.data != nullptr) pixels.negative.data += samples.infinite.shape.plane_stride;
-    return pixels;
-}
-
 /// x / n for the number of pixels of a window inside the image, and a sum, or that and half of n, where sums fit 32
 /// bits: n below 2^24 then, and the quotient below 2^16.
 __device__ inline u32 inner_quotient(u32 x, u32 n) {

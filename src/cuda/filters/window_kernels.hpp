@@ -11,12 +11,13 @@
 /// What the filters ask of the device: windows over padded tables.
 namespace boxsum::cuda {
 
-/// What counts in windows, as padded tables beside that of the pixels that do; without counts every pixel does.
+/// What counts in windows, as padded tables beside that of the pixels that do; all without data: every pixel counts.
 struct sample_tables {
-    const_any_view counts;    ///< 32u or 64u: of 1 where a pixel counts
-    const_any_view infinite;  ///< of floats: as many bits, two planes, of kept_images::positive and negative
-    const_any_view weights;   ///< 64f; without data: 1
-    const std::uint32_t* any_infinite = nullptr;  ///< 0: `infinite` has nothing
+    const_any_view counts;   ///< 32u or 64u: of 1 where a pixel counts; of floats two planes more, of
+                             ///< kept_images::positive and negative
+    const_any_view weights;  ///< 64f; without data: 1
+    const std::uint32_t* any_infinite = nullptr;  ///< 0: nothing in those two planes
+    bool all_count = false;                       ///< the plane before those two is not there: every pixel counts
 };
 
 /// Windows around rows first_row .. end_row - 1 of one plane, from the table(s) of its rows table_row .. of which the
