@@ -232,8 +232,7 @@ def variable_box_filter(
 
     Args:
         image: As in `box_filter`. Of floating images, means carry an error that grows with the image's sum
-            (``docs/concepts.md``). On a GPU, where all pixels count, a NaN or an infinity spoils every window that
-            reaches below or to the right of it.
+            (``docs/concepts.md``).
         radius: (rows, cols), or with the image's batch before; of any integer dtype, 0 to 2^31 - 1.
         border, cval, mask, weights, nan, nodata, min_count, fill, rounding, dtype, channel_axis, out, threads: As in
             `box_filter`.

@@ -42,17 +42,17 @@
 ///   2^480, or 0). Parts have the bits of the whole, whichever memory it lies in.
 /// - Radius maps: floating images, and products with weights, go through 64f tables. Every mean carries an absolute
 ///   error of up to gamma_(rows+cols) * (4 / n) * (sum of |x| over the image), and that for every time that a window
-///   repeats the image; the bits for a part of an image are those of the part's table. Where all of a floating image
-///   counts, a pixel that is not finite spoils every window that reaches below or to the right of it; where pixels may
-///   not count (a mask, weights, `nan`, `nodata`, `min_count`), it acts on the windows that contain it and on no other.
+///   repeats the image; the bits for a part of an image are those of the part's table. A pixel that is not finite acts
+///   on the windows that contain it and on no other; images that have one take longer.
 /// - Device memory (a plan's: its workspace; else allocated in the stream's order): without a table none for windows of
 ///   integers of up to 64 rows, all of which count, and at most 2 bytes per pixel and channel for others (4 with
 ///   variances of 16 bits, 6 of samples and floating images), of the windows' reach beyond the image, too. Sums that go
 ///   through memory take up to 256 MiB, or 96 bytes for each pixel of a row and of the reach where that is more; tables
 ///   4 or 8 bytes per pixel and channel each (of a strip, for host images), also of squares but for means and Bradley's
-///   threshold, and for 16s images a copy; where pixels may not count beside radii, a copy more (8 bytes with weights)
-///   and 5 bytes (15 of floating images), with weights another 16. For host images also three strips of image, radii,
-///   mask, weights and results. Planes follow each other in the same memory.
+///   threshold, and for 16s images a copy; beside radii of floating images all of whose pixels count 8 bytes more (16
+///   for windows of 2^32 pixels), and where pixels may not count a copy more (8 bytes with weights) and 5 bytes (15 of
+///   floating images), with weights another 16. For host images also three strips of image, radii, mask, weights and
+///   results. Planes follow each other in the same memory.
 /// - `threads` has no effect.
 /// Throws as the CPU's filters do, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, out_of_memory, unsupported without a device.

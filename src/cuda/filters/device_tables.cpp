@@ -1,5 +1,6 @@
 #include "cuda/filters/device_tables.hpp"
 
+#include "cuda/filters/finite_tables.hpp"
 #include "cuda/runtime/planned_problem.hpp"
 
 #include <algorithm>
@@ -58,6 +59,7 @@ table_plan::table_plan(const window_job& job, bool squares, std::int64_t rows, s
       table_(table_of(job, sum_type(job), rows)),
       squares_(table_of(job, dtype::u64, rows)),
       with_squares_(squares),
+      numbers_(count_type(job)),
       samples_(samples_of(job, pixels_)),
       sums_(plan_of(samples_ ? samples_->summed() : pixels_, table_, squares ? &squares_ : nullptr)) {
     if (is_raised(job)) {
@@ -66,7 +68,10 @@ table_plan::table_plan(const window_job& job, bool squares, std::int64_t rows, s
     }
     space_.table = aligned(span_bytes(table_));
     if (squares) space_.squares = aligned(span_bytes(squares_));
-    if (samples_) space_.samples = samples_->bytes();
+    if (samples_)
+        space_.samples = samples_->bytes();
+    else if (is_floating(job.shape.type))
+        space_.infinite = finite_table_bytes(table_, numbers_);
     task_.rows = job.rows;
     task_.cols = job.cols;
     task_.border_value = job.border_value + static_cast<double>(task_.offset);
@@ -97,6 +102,8 @@ window_task table_plan::enqueue(const sampled_pixels& part, std::int64_t table_r
     memory.table = sums;
     if (with_squares_) memory.squares = squares;
     planned(sums_).enqueue(memory, workspace, workspace_bytes);
+    if (space_.infinite > 0)
+        enqueue_finite_table(pixels, {sums, table_}, numbers_, squares + space_.squares, stream, task.samples);
     task.image = from_row_zero(pixels, table_row);
     task.table = {sums, table_};
     if (with_squares_) task.squares = {squares, squares_};

@@ -20,10 +20,11 @@ class table_plan {
     struct space {
         std::size_t raised = 0;  ///< a copy of 16s pixels
         std::size_t table = 0;
-        std::size_t squares = 0;  ///< 0: not needed
-        std::size_t samples = 0;  ///< where pixels may not count: sampled_tables
+        std::size_t squares = 0;   ///< 0: not needed
+        std::size_t samples = 0;   ///< where pixels may not count: sampled_tables
+        std::size_t infinite = 0;  ///< of floats that all count: finite_tables.hpp
 
-        std::size_t total() const noexcept { return raised + table + squares + samples; }
+        std::size_t total() const noexcept { return raised + table + squares + samples + infinite; }
     };
 
     /// For `rows` rows of the job's image, which lie `row_stride` bytes apart; squares of integers that all count only.
@@ -42,6 +43,7 @@ class table_plan {
     window_task task_;  ///< without pointers
     view_shape pixels_, table_, squares_;
     bool with_squares_;
+    dtype numbers_;  ///< of pixels
     space space_;
     std::optional<sampled_tables> samples_;
     sat_plan sums_;

@@ -24,12 +24,11 @@ view_shape table_of(const view_shape& image, dtype type) {
     return device_shape(type, image.rows + 1, image.cols + 1, image.channels, image.planes);
 }
 
-/// Numbers of pixels that fit 32 bits.
+}  // namespace
+
 dtype count_type(const window_job& job) {
     return job.largest_window <= std::numeric_limits<std::uint32_t>::max() ? dtype::u32 : dtype::u64;
 }
-
-}  // namespace
 
 std::size_t sampled_tables::reserve(const view_shape& shape) {
     const std::size_t at = bytes_;

@@ -18,6 +18,9 @@ struct sampled_pixels {
     const_any_view image, mask, weights;
 };
 
+/// Of numbers of pixels that fit 32 bits, or not.
+dtype count_type(const filters::window_job& job);
+
 /// Images of the pixels that count, and tables of what counts, planned: everything but memory. Immutable.
 class sampled_tables {
   public:

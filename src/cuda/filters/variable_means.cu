@@ -30,32 +30,63 @@ __device__ Out variable_mean(u32 sum, u32 n, std::int64_t offset) {
     }
 }
 
-/// Of the windows of one pixel that reach a border.
-template <typename Sum, typename Out>
-__device__ __noinline__ void store_at_border(const device_task<Sum, Sum>& task, const any_view& result, int row,
-                                             int col, int radius) {
+/// Where pixels are that are not finite, in whose place sums have 0: numbers of 32 bits or 64.
+struct infinite_pixels {
+    table_view<u32> positive, negative;  ///< inf or NaN; -inf or NaN
+    bool wide;
+    const u32* any;  ///< 0: there are none
+
+    /// What the sum of a window lacks: inf, -inf, NaN or 0.
+    __device__ f64 in(const axis_terms& rows, const axis_terms& cols, std::int64_t table_row, int channels,
+                      int channel) const {
+        const auto has = [&](const table_view<u32>& table) {
+            const auto number_of = [&](const auto& numbers) {
+                return any_window(numbers, rows, cols, table_row, channels, channel);
+            };
+            return wide ? number_of(table_view<u64>{table.data, table.row_stride, false}) != 0 : number_of(table) != 0;
+        };
+        return (has(positive) ? INFINITY : 0.0) - (has(negative) ? INFINITY : 0.0);
+    }
+};
+
+/// Of the windows of one pixel, wherever they lie; `infinite`: or null.
+template <typename Out, typename Sum>
+__device__ __forceinline__ void store_any(const device_task<Sum, Sum>& task, const infinite_pixels* infinite,
+                                          const any_view& result, int row, int col, int radius) {
     const axis_terms rows = terms_around(task.rows, row, radius), cols = terms_around(task.cols, col, radius);
     for (int channel = 0; channel < task.channels; ++channel) {
         windows<1, Sum, Sum> w{};
         w.sum[0] = any_window(task.table, rows, cols, task.table_row, task.channels, channel);
         w.samples = rows.samples * cols.samples;
         add_border(w, task, rows.inside * cols.inside);
+        if constexpr (std::is_floating_point_v<Sum>)
+            if (infinite != nullptr) w.sum[0] += infinite->in(rows, cols, task.table_row, task.channels, channel);
         const Out out[1] = {variable_mean<Out, Sum>(w.sum[0], w.samples, task.offset)};
         store_elements(result, row, std::int64_t{col} * task.channels + channel, out);
     }
 }
 
-/// Rows of a thread, whose entries are read together: on an H200, 16384^2, radii 0 to 15 at random, 2 take 2.9 ms, 4
-/// take 2.6 and 8 take 2.1.
-constexpr int variable_rows = 8;
+/// Of those that reach a border.
+template <typename Sum, typename Out>
+__device__ __noinline__ void store_at_border(const device_task<Sum, Sum>& task, const any_view& result, int row,
+                                             int col, int radius) {
+    store_any<Out>(task, nullptr, result, row, col, radius);
+}
 
-/// A thread owns the pixels of a column in variable_rows rows from blockIdx.y * variable_rows on, and so forth.
+/// How many rows of a thread have entries that are read together, and blocks of a multiprocessor:
+/// docs/decisions/filters.md has the others. Sums of 64 bits want the registers.
+template <typename Sum>
+constexpr int rows_of_thread = sizeof(Sum) == 4 ? 4 : 8;
+template <typename Sum>
+constexpr int blocks_at_once = sizeof(Sum) == 4 ? 4 : 2;
+
+/// A thread owns the pixels of a column in so many rows from blockIdx.y times as many on, and so forth.
 /// `reach`: radii above it are those of windows that are taken with numbers of 64 bits.
 template <typename Sum, typename Out>
-__global__ __launch_bounds__(walk_threads,
-                             2) void variable_mean_kernel(const __grid_constant__ device_task<Sum, Sum> task,
-                                                          const radius_plane radii, int most, int reach,
-                                                          const __grid_constant__ any_view result) {
+__global__ __launch_bounds__(walk_threads, blocks_at_once<Sum>) void variable_mean_kernel(
+    const __grid_constant__ device_task<Sum, Sum> task, const radius_plane radii, int most, int reach,
+    const __grid_constant__ any_view result) {
+    constexpr int variable_rows = rows_of_thread<Sum>;
     const int col = static_cast<int>(blockIdx.x) * walk_threads + static_cast<int>(threadIdx.x);
     const auto width = static_cast<int>(task.cols.extent), height = static_cast<int>(task.rows.extent);
     if (col >= width) return;
@@ -107,6 +138,21 @@ __global__ __launch_bounds__(walk_threads,
     }
 }
 
+/// All windows again where pixels are not finite; else nothing.
+template <typename Out>
+__global__ __launch_bounds__(walk_threads) void infinite_mean_kernel(const __grid_constant__ device_task<f64, f64> task,
+                                                                     const __grid_constant__ infinite_pixels infinite,
+                                                                     const radius_plane radii, int most,
+                                                                     const __grid_constant__ any_view result) {
+    const int col = static_cast<int>(blockIdx.x) * walk_threads + static_cast<int>(threadIdx.x);
+    if (*infinite.any == 0 || col >= static_cast<int>(task.cols.extent)) return;
+    for (std::int64_t row = task.first_row + blockIdx.y; row < task.end_row; row += gridDim.y) {
+        int radius[1];
+        radii.read(radius, row, col, 1, most);
+        store_any<Out>(task, &infinite, result, static_cast<int>(row), col, radius[0]);
+    }
+}
+
 __global__ void radius_range_kernel(radius_plane radii, std::int64_t rows, std::int64_t cols, std::int64_t first_index,
                                     std::int64_t most, radius_range* range) {
     const std::int64_t col = std::int64_t{blockIdx.x} * walk_threads + threadIdx.x;
@@ -127,12 +173,23 @@ __global__ void radius_range_kernel(radius_plane radii, std::int64_t rows, std::
 
 void enqueue_variable_means(const window_task& task, const const_any_view& radius, std::int64_t most,
                             const any_view& result, stream_ref stream) {
-    const dim3 grid = grid_for_windows(task, variable_rows);
     const int reach = has_32_bit_places(task.table, size_of(task.table.shape.type)) ? largest_inner_radius : -1;
     const auto largest = static_cast<int>(std::min<std::int64_t>(most, std::numeric_limits<int>::max()));
     const auto launch_means = [&]<typename Sum, typename Out>() {
-        launch(variable_mean_kernel<Sum, Out>, {.grid = grid, .block = walk_threads}, stream, on_device<Sum, Sum>(task),
-               plane_of(radius, 0), largest, reach, result);
+        launch(variable_mean_kernel<Sum, Out>,
+               {.grid = grid_for_windows(task, rows_of_thread<Sum>), .block = walk_threads}, stream,
+               on_device<Sum, Sum>(task), plane_of(radius, 0), largest, reach, result);
+        if constexpr (std::is_floating_point_v<Sum>) {
+            if (task.samples.any_infinite == nullptr) return;
+            const view_shape& s = task.samples.counts.shape;
+            table_view<u32> positive = on_device<u32>(task.samples.counts), negative = positive;
+            positive.data += s.plane_stride;
+            negative.data += 2 * s.plane_stride;
+            const infinite_pixels infinite{positive, negative, s.type == dtype::u64, task.samples.any_infinite};
+            launch(infinite_mean_kernel<Out>,
+                   {.grid = grid_for(task.image.shape.cols, task.end_row - task.first_row, 16), .block = walk_threads},
+                   stream, on_device<Sum, Sum>(task), infinite, plane_of(radius, 0), largest, result);
+        }
     };
     visit_type(type_list<u32, u64, f64>{}, task.table.shape.type,
                [&]<typename Sum>() { visit_means_of<Sum>(result, launch_means); });

@@ -11,7 +11,8 @@ namespace {
 
 /// What a kernel takes beside the sums.
 struct sample_rule {
-    table_view<u32> counts;     ///< no data: every pixel counts
+    table_view<u32> counts;     ///< whose first plane is there where pixels are counted
+    bool counted;               ///< else every pixel counts
     std::int64_t counts_plane;  ///< bytes from one of their planes to the next
     const u32* any_infinite;    ///< null: those have no other planes
     table_view<f64> weights;    ///< no data: 1
@@ -141,7 +142,7 @@ __device__ __noinline__ void store_at_border(const device_task<Sum, Sum>& task, 
                                   .positive = {infinite && number_of(1) != 0},
                                   .negative = {infinite && number_of(2) != 0},
                                   .wanted = {true}};
-        if (rule.counts.data != nullptr) w.count[0] = number_of(0) + outside;
+        if (rule.counted) w.count[0] = number_of(0) + outside;
         if (rule.weights.data != nullptr) w.weight[0] = sum_of(rule.weights) + static_cast<f64>(outside);
         if (outside != 0) w.sum[0] += static_cast<Sum>(outside) * task.border_sum;
         store_windows(rule, task.offset, row, std::int64_t{col} * task.channels + channel, w, false);
@@ -178,8 +179,7 @@ __global__ __launch_bounds__(walk_threads,
     const auto width = static_cast<int>(task.cols.extent), height = static_cast<int>(task.rows.extent);
     if (col >= width) return;
     const int right = width - 1 - col, side = col < right ? col : right, nearer = side < reach ? side : reach;
-    const bool counted = rule.counts.data != nullptr,
-               infinite = rule.any_infinite != nullptr && *rule.any_infinite != 0;
+    const bool counted = rule.counted, infinite = rule.any_infinite != nullptr && *rule.any_infinite != 0;
     const u32 channels = static_cast<u32>(task.channels), words = rule.wide ? 2 : 1;
     const auto first_row = static_cast<int>(task.first_row), end_row = static_cast<int>(task.end_row);
     for (int first = first_row + static_cast<int>(blockIdx.y) * sampled_rows; first < end_row;
@@ -245,6 +245,7 @@ void enqueue_sampled_variable_means(const window_task& task, const filters::wind
     const sample_tables& samples = task.samples;
     const bool real = is_floating(result.shape.type);
     const sample_rule rule{.counts = on_device<u32>(samples.counts),
+                           .counted = samples.counts.data != nullptr && !samples.all_count,
                            .counts_plane = samples.counts.shape.plane_stride,
                            .any_infinite = samples.any_infinite,
                            .weights = on_device<f64>(samples.weights),

@@ -17,6 +17,7 @@ struct sample_tables {
                              ///< kept_images::positive and negative
     const_any_view weights;  ///< 64f; without data: 1
     const std::uint32_t* any_infinite = nullptr;  ///< 0: nothing in those two planes
+    bool all_count = false;                       ///< the plane before those two is not there: every pixel counts
 };
 
 /// Windows around rows first_row .. end_row - 1 of one plane, from the table(s) of its rows table_row .. of which the

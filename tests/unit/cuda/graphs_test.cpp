@@ -1,6 +1,7 @@
 // Plans in CUDA graphs, but for those of tables and filters, which their own tests capture: captured once, replayed
 // with other images. What allocated or waited could not be captured.
 
+#include "core/visit_types.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "support/captured_graph.hpp"
 #include "support/device_tensors.hpp"
@@ -11,6 +12,7 @@
 #include <boxsum/convolve.hpp>
 #include <boxsum/cuda/blobs.hpp>
 #include <boxsum/cuda/convolve.hpp>
+#include <boxsum/cuda/filters.hpp>
 #include <boxsum/cuda/histogram.hpp>
 #include <boxsum/cuda/histogram_queries.hpp>
 #include <boxsum/cuda/non_local_means.hpp>
@@ -19,6 +21,7 @@
 #include <boxsum/cuda/table.hpp>
 #include <boxsum/cuda/variable_blur.hpp>
 #include <boxsum/cuda/window_queries.hpp>
+#include <boxsum/filters.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/integral_histogram.hpp>
 #include <boxsum/sat.hpp>
@@ -27,6 +30,8 @@
 #include <boxsum/window_queries.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 namespace boxsum {
@@ -210,6 +215,39 @@ TEST_F(graphs, depth_of_field) {
                       {image_view<std::uint8_t>(expected.data(), rows, cols)});
         EXPECT_EQ(received(radii), circles) << "replay " << replay;
         EXPECT_EQ(received(result), expected) << "replay " << replay;
+    }
+}
+
+/// Whether all pixels are finite, which takes another way, is not known before the replay.
+TEST_F(graphs, radii_of_floats_finite_or_not) {
+    if (!contains(cuda_type_pairs{}, type_pair{dtype::f32, dtype::f64})) GTEST_SKIP() << "needs BOXSUM_TYPES=all";
+    const cuda::image<float> image = on_device<float>(), result = on_device<float>();
+    const cuda::image<std::uint8_t> radii = on_device<std::uint8_t>();
+    const variable_inputs inputs{.image = image, .radius = radii, .largest_radius = 255};
+    const cuda::variable_box_filter_plan plan(inputs, {result});
+    cuda::workspace workspace(plan.workspace_bytes(), stream());
+    stream().synchronize();
+    const test::captured_graph graph(stream(), [&] { plan.run_async(inputs, {result}, workspace, stream()); });
+    for (std::uint32_t replay = 0; replay < 4; ++replay) {
+        const std::vector<std::uint8_t> bytes = random_pixels<std::uint8_t>(rows * cols, 70 + replay);
+        std::vector<std::uint8_t> around = random_pixels<std::uint8_t>(rows * cols, 75 + replay);
+        for (std::uint8_t& r : around) r /= 16;
+        std::vector<float> pixels(bytes.begin(), bytes.end()), expected(bytes.size());
+        if (replay % 2 == 1) {
+            pixels[replay == 1 ? 0 : pixels.size() - 1] = std::numeric_limits<float>::quiet_NaN();
+            pixels[pixels.size() / 2] = std::numeric_limits<float>::infinity();
+            pixels[pixels.size() / 2 + 9] = -std::numeric_limits<float>::infinity();
+        }
+        send(pixels, image);
+        send(around, radii);
+        graph.replay(stream());
+        variable_box_filter({.image = image_view<const float>(pixels.data(), rows, cols),
+                             .radius = image_view<const std::uint8_t>(around.data(), rows, cols)},
+                            {image_view<float>(expected.data(), rows, cols)});
+        const std::vector<float> found = received(result);
+        for (std::size_t i = 0; i < found.size(); ++i)
+            ASSERT_TRUE(std::isnan(expected[i]) ? std::isnan(found[i]) : found[i] == expected[i])
+                << "replay " << replay << ", element " << i << ": " << found[i] << ", not " << expected[i];
     }
 }
 

@@ -293,6 +293,100 @@ TEST_F(sampled_radii, keep_what_is_not_finite_to_its_windows) {
     }
 }
 
+/// So does what is not finite in images all of whose pixels count, which are looked at on the device alone. 1e30 does
+/// within the bound of a table.
+TEST_F(sampled_radii, of_whole_images_keep_what_is_not_finite) {
+    using real = test::wide;
+    std::mt19937_64 random(14);
+    const auto check = [&]<typename T, typename Out>(T, Out) {
+        if (!has_tables<T>(false)) return;
+        const std::int64_t rows = 1 + below(random, 40), cols = 1 + below(random, 70), channels = 1 + below(random, 3),
+                           planes = 1 + below(random, 3);
+        sampled_pixels<T> from(rows, cols, channels, planes, {}, random);
+        const auto& image = from.image.view();
+        const auto any_pixel = [&]() -> T& {
+            return image(below(random, rows), below(random, cols), below(random, channels), below(random, planes));
+        };
+        const T odd[] = {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(),
+                         -std::numeric_limits<T>::infinity()};
+        const auto odd_one = [&] { return odd[below(random, 3)]; };
+        const std::int64_t kind = below(random, 6), last = below(random, channels);
+        if (kind == 0) image(0, 0, 0, 0) = odd_one();
+        if (kind == 1) image(rows - 1, cols - 1, last, below(random, planes)) = odd_one();
+        if (kind == 2) image(below(random, rows), below(random, cols), last, below(random, planes)) = odd_one();
+        if (kind == 3 || kind == 4)
+            for (std::int64_t i = 0; i < 4; ++i) any_pixel() = odd_one();
+        const bool huge = kind == 3;
+        if (huge) any_pixel() = static_cast<T>(below(random, 2) == 0 ? 1e30 : -1e30);
+        std::vector<real> sizes(static_cast<std::size_t>(planes));  // sums of magnitudes
+        from.image.for_each([&](std::int64_t plane, auto, auto, auto, T x) {
+            if (std::isfinite(x)) sizes[static_cast<std::size_t>(plane)] += std::abs(static_cast<real>(x));
+        });
+        block<std::uint8_t> radius(rows, cols, 1, below(random, 2) == 0 ? 1 : planes, lying::anyhow, random);
+        radius.for_each([&](auto, auto, auto, auto, std::uint8_t& r) {
+            r = static_cast<std::uint8_t>(below(random, below(random, 16) == 0 ? 60 : 4));
+        });
+        const filter_options how{.border = test::every_border[below(random, std::size(test::every_border))],
+                                 .border_value = 5,
+                                 .rounding = below(random, 2) == 0 ? rounding_mode::half_up : rounding_mode::floor};
+        const bool counted = below(random, 3) == 0;
+        SCOPED_TRACE(std::string(name_of(dtype_of<T>)) + " to " + std::string(name_of(dtype_of<Out>)) + ", " +
+                     std::to_string(rows) + " x " + std::to_string(cols) + " x " + std::to_string(channels) + ", " +
+                     std::string(name_of(how.border)) + ", kind " + std::to_string(kind));
+        block<Out> result(rows, cols, channels, planes, lying::anyhow, random);
+        block<double> count(rows, cols, channels, planes, lying::anyhow, random);
+        const auto expect_definition = [&](const char* form) {
+            result.for_each([&](std::int64_t plane, std::int64_t r, std::int64_t c, std::int64_t k, Out& found) {
+                const std::int64_t around = radius.view()(r, c, 0, radius.view().planes() == 1 ? 0 : plane);
+                const auto w = sums_around(from, r, c, k, plane, around, how);
+                const Out wanted = expected_mean<Out>(w, how, false);
+                real off = 0;
+                if (huge && std::isfinite(wanted)) {
+                    const auto times = static_cast<real>((2 * around / rows + 3) * (2 * around / cols + 3));
+                    off = times * static_cast<real>(rows + cols) * 0x1p-52L * 4 / w.weight *
+                              sizes[static_cast<std::size_t>(plane)] +
+                          std::abs(static_cast<real>(wanted)) * 0x1p-22L;
+                }
+                const bool same =
+                    wanted != wanted
+                        ? found != found
+                        : found == wanted || std::abs(static_cast<real>(found) - static_cast<real>(wanted)) <= off;
+                ASSERT_TRUE(same) << form << ", plane " << plane << ", row " << r << ", col " << c << ", channel " << k
+                                  << ", radius " << around << ": " << static_cast<double>(found) << ", not "
+                                  << static_cast<double>(wanted);
+                if (counted) {
+                    ASSERT_EQ(count.view()(r, c, k, plane), static_cast<double>(w.weight)) << form;
+                }
+                found = Out{99};
+                count.view()(r, c, k, plane) = 99;
+            });
+            ASSERT_TRUE(result.is_untouched_between()) << form;
+            ASSERT_TRUE(count.is_untouched_between()) << form;
+        };
+        filter_outputs to_host{.result = result.view()};
+        if (counted) to_host.count = count.view();
+        cuda::variable_box_filter({.image = image, .radius = radius.view()}, to_host, stream(), how);
+        expect_definition("host memory");
+        const device_block<T> d_image(from.image, stream());
+        const device_block<std::uint8_t> d_radius(radius, stream());
+        const device_block<Out> d_result(result, stream());
+        const device_block<double> d_count(count, stream());
+        filter_outputs to_device{.result = d_result.view()};
+        if (counted) to_device.count = d_count.view();
+        cuda::variable_box_filter_async({.image = d_image.view(), .radius = d_radius.view(), .largest_radius = 60},
+                                        to_device, workspace_, stream(), how);
+        d_result.download();
+        d_count.download();
+        expect_definition("enqueued");
+    };
+    for (int i = 0; i < 16 && !HasFatalFailure(); ++i) {
+        check(0.0F, 0.0F);
+        check(0.0F, 0.0);
+        check(0.0, 0.0);
+        check(0.0, 0.0F);
+    }
+}
+
 /// Where nothing counts nothing is a little more than 0.
 TEST_F(sampled_radii, leave_no_weight_where_nothing_counts) {
     if (!has_tables<float>(true)) GTEST_SKIP() << "needs BOXSUM_TYPES=all";
