@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 // Non-local means of images whose pixels may not count: tiles as in non_local_means.cu, in double, with what patches
 // share beside their differences.
@@ -44,8 +45,9 @@ struct continued_samples {
 constexpr int copy_threads = 256;
 
 /// A thread owns the pixels of a held column.
+template <typename Held, typename Weight>
 __global__ __launch_bounds__(copy_threads) void hold_samples_kernel(const __grid_constant__ continued_samples from,
-                                                                    double* to, float* weights, std::int64_t held_rows,
+                                                                    Held* to, Weight* weights, std::int64_t held_rows,
                                                                     std::int64_t pitch, std::int64_t above,
                                                                     std::int64_t left) {
     const std::int64_t col = std::int64_t{blockIdx.x} * copy_threads + threadIdx.x;
@@ -61,11 +63,11 @@ __global__ __launch_bounds__(copy_threads) void hold_samples_kernel(const __grid
             for (int k = 0; k < from.channels; ++k)
                 if (!has_value(from.values, any_pixel_at(from.values, from.image.at(y, x), k))) w = 0;
         }
-        weights[r * pitch + col] = w;
+        weights[r * pitch + col] = std::is_same_v<Weight, u8> ? static_cast<Weight>(w > 0 ? 255 : 0) : w;
         for (int k = 0; k < from.channels; ++k) {
             double value = 0;
             if (w > 0) value = inside ? any_pixel_at(from.values, from.image.at(y, x), k) : from.beyond;
-            to[(k * held_rows + r) * pitch + col] = value;
+            to[(k * held_rows + r) * pitch + col] = static_cast<Held>(value);
         }
     }
 }
@@ -87,17 +89,6 @@ struct patch_sums {
 struct sampled_sums {
     double count = 0, weights = 0, values[4] = {};
 };
-
-__device__ void store_count(const any_view& to, std::int64_t row, std::int64_t col, int channel, double count) {
-    const view_shape& s = to.shape;
-    char* const at = static_cast<char*>(to.data) + row * s.row_stride + col * s.col_stride;
-    if (s.type == dtype::u32)
-        reinterpret_cast<u32*>(at)[channel] = static_cast<u32>(count);
-    else if (s.type == dtype::f32)
-        reinterpret_cast<f32*>(at)[channel] = static_cast<f32>(count);
-    else
-        reinterpret_cast<f64*>(at)[channel] = count;
-}
 
 /// A block owns a tile, a thread `run` pixels of one of its rows.
 __global__ __launch_bounds__(means_threads, 2) void sampled_means_kernel(const __grid_constant__ sampled_patches t,
@@ -179,29 +170,31 @@ std::size_t held_pixels(const non_local_task& task) {
 
 }  // namespace
 
-sampled_patches make_sampled_patches(const filters::non_local_call& call, const view_shape& image) {
+sampled_patches make_sampled_patches(const filters::non_local_call& call, const view_shape& image,
+                                     std::size_t shared_bytes) {
     filters::non_local_job job = call.job;
     if (job.border == border_mode::shrink) job.border = border_mode::constant;  // all that windows reach is held
-    view_shape doubles = image;
-    doubles.type = dtype::f64;
     const filters::window_job& s = call.samples;
-    sampled_patches patches{make_non_local_task(job, doubles)};
+    sampled_patches patches{make_non_local_task(job, image)};
+    if (s.weighted || !masked_bytes_support(patches, shared_bytes)) {
+        view_shape doubles = image;
+        doubles.type = dtype::f64;
+        patches = {make_non_local_task(job, doubles)};
+    }
     patches.least = s.weighted ? s.min_weight : static_cast<double>(s.min_count);
     patches.fill = s.fill.value_or(std::nan(""));
     return patches;
 }
 
 std::size_t sampled_bytes(const sampled_patches& patches) {
-    return held_pixels(patches) * (static_cast<std::size_t>(patches.channels) * sizeof(double) + sizeof(float));
+    const auto channels = static_cast<std::size_t>(patches.channels);
+    return held_pixels(patches) *
+           (patches.held == dtype::u8 ? channels + 1 : channels * sizeof(double) + sizeof(float));
 }
 
 void enqueue_sampled_patches(sampled_patches patches, const filters::non_local_call& call,
                              const non_local_inputs& plane, const filter_outputs& to, void* held, stream_ref stream) {
-    auto* const pixels = static_cast<double*>(held);
-    auto* const weights =
-        reinterpret_cast<float*>(pixels + held_pixels(patches) * static_cast<std::size_t>(patches.channels));
-    patches.pixels = pixels;
-    patches.weights = weights;
+    patches.pixels = held;
     patches.result = to.result;
     patches.count = to.count;
 
@@ -223,11 +216,21 @@ void enqueue_sampled_patches(sampled_patches patches, const filters::non_local_c
     from.values.nodata = call.samples.nodata.value_or(0);
     if (is_constant && !filters::is_nodata(job.border_value, call.samples.nan, call.samples.nodata))
         from.beyond_weight = 1;
-    launch(hold_samples_kernel,
-           {.grid = {static_cast<unsigned>((patches.pitch + copy_threads - 1) / copy_threads),
-                     static_cast<unsigned>(std::min<std::int64_t>(patches.held_rows, 32768)), 1},
-            .block = copy_threads},
-           stream, from, pixels, weights, patches.held_rows, patches.pitch, patches.above, patches.left);
+    const auto hold = [&]<typename Held, typename Weight>(Held* pixels, Weight*) {
+        auto* const weights =
+            reinterpret_cast<Weight*>(pixels + held_pixels(patches) * static_cast<std::size_t>(patches.channels));
+        launch(hold_samples_kernel<Held, Weight>,
+               {.grid = {static_cast<unsigned>((patches.pitch + copy_threads - 1) / copy_threads),
+                         static_cast<unsigned>(std::min<std::int64_t>(patches.held_rows, 32768)), 1},
+                .block = copy_threads},
+               stream, from, pixels, weights, patches.held_rows, patches.pitch, patches.above, patches.left);
+        return weights;
+    };
+    if (patches.held == dtype::u8) {
+        hold(static_cast<u8*>(held), static_cast<u8*>(nullptr));
+        return enqueue_masked_bytes(patches, stream);
+    }
+    patches.weights = hold(static_cast<double*>(held), static_cast<float*>(nullptr));
 
     const int cols = tile_cols_of(patches.patch.cols());
     const auto across = static_cast<unsigned>((patches.cols + cols - 1) / cols);
