@@ -136,16 +136,18 @@ void slide_pairs(s32* __restrict pairs, const T* counted, const T* other, const 
 void slide_counted(s32* __restrict sums, const f32* x, const f32* y, const f32* x_leaving, const f32* y_leaving,
                    i64 channels, i64 plane, i64 n) {
     const i64 c = channels * plane;
+    const auto both = [=](i64 i) { return x[c + i] * y[c + i]; };
+    const auto both_leaving = [=](i64 i) { return x_leaving[c + i] * y_leaving[c + i]; };
+    const auto change = [=](i64 i, f32 counted, f32 counted_leaving) {
+        const f32 in = (x[i] - y[i]) * counted, out = (x_leaving[i] - y_leaving[i]) * counted_leaving;
+        return static_cast<s32>(in * in - out * out);
+    };
     for (i64 i = 0; i < n; ++i) {
-        const f32 in = x[c + i] * y[c + i], out = x_leaving[c + i] * y_leaving[c + i];
-        sums[i] += static_cast<s32>(in - out) * (1 << pairs_shift);
+        const f32 in = both(i), out = both_leaving(i);
+        sums[i] += static_cast<s32>(in - out) * (1 << pairs_shift) + change(i, in, out);
     }
-    for (i64 k = 0; k < c; k += plane)
-        for (i64 i = 0; i < n; ++i) {
-            const f32 in = (x[k + i] - y[k + i]) * (x[c + i] * y[c + i]),
-                      out = (x_leaving[k + i] - y_leaving[k + i]) * (x_leaving[c + i] * y_leaving[c + i]);
-            sums[i] += static_cast<s32>(in * in - out * out);
-        }
+    for (i64 k = plane; k < c; k += plane)
+        for (i64 i = 0; i < n; ++i) sums[i] += change(k + i, both(i), both_leaving(i));
 }
 
 /// Whether a weight counts for a pixel; that of NaN does.
