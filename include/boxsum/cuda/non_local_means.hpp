@@ -25,7 +25,7 @@
 /// - `threads` has no effect.
 /// - Device memory: one plane, in 8 bytes a sample if it is floating, each side as much larger as windows and patches
 ///   reach beyond the image. Where pixels may not count it is as much larger with `shrink`, too, and has 8 bytes a
-///   sample, whatever the type, and 4 a pixel beside them; for the kernel of 8u a byte each.
+///   sample, whatever the type (for the kernel of 8u one), and beside them one a pixel, or 4 with weights.
 /// Throws as non_local_means() does, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, out_of_memory, unsupported without a device.
 namespace boxsum BOXSUM_EXPORT {

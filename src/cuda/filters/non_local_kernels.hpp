@@ -77,11 +77,12 @@ void enqueue_byte_patches(const non_local_task& task, stream_ref stream);
 // ---- where pixels may not count (non_local_samples.cu)
 // ----------------------------------------------------------------
 
-/// The same of one plane. Pixels that do not count, and those that there are not, are held as 0 with weight 0. In bytes
-/// 255 in a channel behind those of the image says that a pixel counts; else all is in double.
+/// The same of one plane. Pixels that do not count, and those that there are not, are held as 0. Behind the channels
+/// lies what counts: 255 in bytes, or weights in 32f.
 struct sampled_patches : non_local_task {
-    const float* weights = nullptr;  ///< as the pixels of a channel; of bytes none
-    double least = 0;                ///< what patches must share
+    bool weighted = false;
+    const void* weights = nullptr;  ///< as the pixels of a channel; not of the kernel for bytes
+    double least = 0;               ///< what patches must share
     double fill = 0;
     any_view count;  ///< the plane, any strides; without data not wanted
 };
