@@ -63,8 +63,10 @@ struct non_local_rule {
 ///   number. Weights below 2^-1021 may be taken for 0.
 /// - outputs.count is the sum of v(q) over the pixels q that p was compared with, for every channel; 32u (without
 ///   weights), 32f or 64f.
-/// - All of it is in double, by additions only, which takes many times as long: n and D of 8u and 16u are exact without
-///   weights, and results within 2^-40 of the largest magnitude in the search window before they are rounded.
+/// - n and D of 8u and 16u are exact without weights. Results of 8u without weights are as accurate as where all
+/// counts,
+///   also where all weights are small. All else is in double, by additions only, which takes many times as long, and
+///   within 2^-40 of the largest magnitude in the search window before it is rounded.
 ///
 /// Accuracy: D is an exact sum for 8u, and for 16u in patches of up to 2^21 samples; others are of doubles, by
 /// additions of what a pixel's own patches hold. Weights of 8u and 16u are in single precision, within 2^-21 (1 + D /
@@ -75,8 +77,8 @@ struct non_local_rule {
 /// weights from a table: their results differ by more than rounding.
 ///
 /// Memory: per thread 8 to 40 bytes for each pixel of a tile of some 64 x 512 and of what windows and patches reach
-/// around it, whatever the image; with sampling 8 for each channel, and 40 more, of 32 rows of the image and of what
-/// windows and patches reach around them; copies of views whose pixels have gaps.
+/// around it, whatever the image; with sampling 8 for each channel and 40 more, with weights of 32 rows of the image
+/// and of what windows and patches reach around them; copies of views whose pixels have gaps.
 ///
 /// Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when an
 /// argument is wrong. Results have the same bits for any number of threads. Thread-safe for distinct results.

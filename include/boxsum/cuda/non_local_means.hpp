@@ -16,16 +16,16 @@
 ///   strength^2) of their values, and so is the sum of up to 28 of them; a result is within 2^-17 of the largest pixel
 ///   in its search window before it is rounded. Of 32f and 64f all is in double, and within 2^-40 of the largest
 ///   magnitude there. Those are the CPU's bounds; its bits are others. What is not finite acts as there.
-/// - Mask, weights, NaN, nodata and counts as on the CPU, and with its bounds: all is in double then, whatever the
-///   image's type.
+/// - Mask, weights, NaN, nodata and counts as on the CPU, and with its bounds.
 /// - Results have the same bits from run to run; pixels that see the same, the same bits.
 /// - Images of 8u with one channel or three, patches of 5 or 7 rows of 5 to 8 pixels or of 3 rows of up to 4, and
 ///   search windows of up to some 80 x 80 pixels (three channels: 45 x 45; less where a block has less shared memory
-///   than on Hopper) have a kernel of their own, several times as fast as the one for everything else.
+///   than on Hopper) have a kernel of their own, several times as fast as the one for everything else; so have they
+///   where pixels may not count, without weights.
 /// - `threads` has no effect.
 /// - Device memory: one plane, in 8 bytes a sample if it is floating, each side as much larger as windows and patches
-///   reach beyond the image. Where pixels may not count it has 8 bytes a sample, whatever the type, and 4 a pixel
-///   beside them, and is as much larger with `shrink`, too.
+///   reach beyond the image. Where pixels may not count it is as much larger with `shrink`, too, and has 8 bytes a
+///   sample, whatever the type (for the kernel of 8u one), and beside them one a pixel, or 4 with weights.
 /// Throws as non_local_means() does, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, out_of_memory, unsupported without a device.
 namespace boxsum BOXSUM_EXPORT {

@@ -23,6 +23,23 @@ struct patch_pixel_kernels {
     void (*flush)(f64* totals, T* sums, std::int64_t n);
 };
 
+/// Rows of pixels that count where `counted`, which lies behind their channels, is 1, and are 0 where it is 0. A weight
+/// below 0 is that of patches that are not compared.
+template <typename T>
+struct counted_pixel_kernels {
+    /// As of all pixels, of those that count in both rows.
+    void (*differences)(f64* to, const T* x, const T* y, std::int64_t channels, std::int64_t plane, std::int64_t n);
+    /// pairs += how many count in both rows, less those of the rows that leave.
+    void (*slide_pairs)(s32* pairs, const T* counted, const T* other, const T* counted_leaving, const T* other_leaving,
+                        std::int64_t n);
+    void (*accumulate)(T* sums, T* values, const T* weights, const T* x, const T* counted, std::int64_t n);
+    void (*accumulate_values)(T* values, const T* weights, const T* x, const T* counted, std::int64_t n);
+    void (*accumulate_counts)(T* counts, const T* weights, const T* counted, std::int64_t n);
+};
+
+/// Pairs that count lie in the bits above their differences, which are below 2^24.
+inline constexpr int pairs_shift = 24;
+
 /// What sums of type S are multiplied by.
 template <typename S>
 using factor_of = std::conditional_t<std::is_same_v<S, s32>, f32, f64>;
@@ -48,6 +65,17 @@ struct patch_kernels {
     /// sums += the squared differences of x and y, less those of the row that leaves; of integers of 8 bits.
     void (*slide)(s32* sums, const f32* x, const f32* y, const f32* x_leaving, const f32* y_leaving,
                   std::int64_t channels, std::int64_t plane, std::int64_t n);
+
+    // Where pixels may not count.
+    std::tuple<counted_pixel_kernels<f32>, counted_pixel_kernels<f64>> counted;
+    /// As slide() of what counts in both rows, and pairs beside it.
+    void (*slide_counted)(s32* sums, const f32* x, const f32* y, const f32* x_leaving, const f32* y_leaving,
+                          std::int64_t channels, std::int64_t plane, std::int64_t n);
+    /// The weights of such sums, and those of differences and pairs: -1 where fewer than `least` pairs count.
+    void (*counted_weights_32f)(f32* to, const s32* sums, s32 least, f32 channels, f32 noise, f32 scale,
+                                std::int64_t n);
+    void (*counted_weights_64f)(f64* to, const f64* sums, const s32* pairs, s32 least, f64 channels, f64 noise,
+                                f64 scale, std::int64_t n);
 };
 
 /// The best set for this machine.

@@ -116,6 +116,91 @@ void weights_64f(f64* to, const f64* const* rows, int count, f64 row, const f64*
         });
 }
 
+// ---- where pixels may not count ----
+
+template <typename T>
+void counted_differences(f64* __restrict to, const T* x, const T* y, i64 channels, i64 plane, i64 n) {
+    differences(to, x, y, channels, plane, n);
+    const T *const counted = x + channels * plane, *const other = y + channels * plane;
+    // No product: what counts may not be finite.
+    for (i64 i = 0; i < n; ++i) to[i] = counted[i] * other[i] > 0 ? to[i] : 0;
+}
+
+template <typename T>
+void slide_pairs(s32* __restrict pairs, const T* counted, const T* other, const T* counted_leaving,
+                 const T* other_leaving, i64 n) {
+    for (i64 i = 0; i < n; ++i)
+        pairs[i] += static_cast<s32>(counted[i] * other[i] - counted_leaving[i] * other_leaving[i]);
+}
+
+void slide_counted(s32* __restrict sums, const f32* x, const f32* y, const f32* x_leaving, const f32* y_leaving,
+                   i64 channels, i64 plane, i64 n) {
+    const i64 c = channels * plane;
+    const auto both = [=](i64 i) { return x[c + i] * y[c + i]; };
+    const auto both_leaving = [=](i64 i) { return x_leaving[c + i] * y_leaving[c + i]; };
+    const auto change = [=](i64 i, f32 counted, f32 counted_leaving) {
+        const f32 in = (x[i] - y[i]) * counted, out = (x_leaving[i] - y_leaving[i]) * counted_leaving;
+        return static_cast<s32>(in * in - out * out);
+    };
+    for (i64 i = 0; i < n; ++i) {
+        const f32 in = both(i), out = both_leaving(i);
+        sums[i] += static_cast<s32>(in - out) * (1 << pairs_shift) + change(i, in, out);
+    }
+    for (i64 k = plane; k < c; k += plane)
+        for (i64 i = 0; i < n; ++i) sums[i] += change(k + i, both(i), both_leaving(i));
+}
+
+/// Whether a weight counts for a pixel; that of NaN does.
+template <typename T>
+inline bool takes(T weight, T counted) {
+    return (counted > 0) & !(weight < 0);
+}
+
+template <typename T>
+void accumulate_counted(T* __restrict sums, T* __restrict values, const T* __restrict weights, const T* __restrict x,
+                        const T* __restrict counted, i64 n) {
+    for (i64 i = 0; i < n; ++i) {
+        const T w = weights[i];
+        const bool taken = takes(w, counted[i]);
+        sums[i] += taken ? w : 0;
+        values[i] += taken ? w * x[i] : 0;
+    }
+}
+
+template <typename T>
+void accumulate_counted_values(T* __restrict values, const T* __restrict weights, const T* __restrict x,
+                               const T* __restrict counted, i64 n) {
+    for (i64 i = 0; i < n; ++i) values[i] += takes(weights[i], counted[i]) ? weights[i] * x[i] : 0;
+}
+
+template <typename T>
+void accumulate_counts(T* __restrict counts, const T* __restrict weights, const T* __restrict counted, i64 n) {
+    for (i64 i = 0; i < n; ++i) counts[i] += takes(weights[i], counted[i]) ? T{1} : T{0};
+}
+
+void counted_weights_32f(f32* __restrict to, const s32* __restrict sums, s32 least, f32 channels, f32 noise, f32 scale,
+                         i64 n) {
+    for (i64 i = 0; i < n; ++i) {
+        const s32 pairs = sums[i] >> pairs_shift, differences = sums[i] & ((1 << pairs_shift) - 1);
+        const f32 share = 1 / (channels * static_cast<f32>(pairs < 1 ? 1 : pairs));
+        const f32 weight = single_exponential(exponent<s32>(differences, share, noise, scale));
+        to[i] = pairs < least ? -1 : weight;
+    }
+}
+
+void counted_weights_64f(f64* __restrict to, const f64* __restrict sums, const s32* __restrict pairs, s32 least,
+                         f64 channels, f64 noise, f64 scale, i64 n) {
+    for (i64 i = 0; i < n; ++i) {
+        const f64 share = 1 / (channels * static_cast<f64>(pairs[i] < 1 ? 1 : pairs[i]));
+        const f64 weight = exponential(exponent<f64>(sums[i], share, noise, scale));
+        to[i] = pairs[i] < least ? -1 : weight;
+    }
+}
+
+template <typename T>
+constexpr counted_pixel_kernels<T> counted_kernels{counted_differences<T>, slide_pairs<T>, accumulate_counted<T>,
+                                                   accumulate_counted_values<T>, accumulate_counts<T>};
+
 }  // namespace
 
 constinit const patch_kernels patches = {
@@ -124,6 +209,10 @@ constinit const patch_kernels patches = {
     {patch_sum_kernels<s32>{add<s32>, weights_32f<s32>}, patch_sum_kernels<f64>{add<f64>, weights_32f<f64>}},
     weights_64f,
     slide,
+    {counted_kernels<f32>, counted_kernels<f64>},
+    slide_counted,
+    counted_weights_32f,
+    counted_weights_64f,
 };
 
 }  // namespace boxsum::filters::BOXSUM_ROWS

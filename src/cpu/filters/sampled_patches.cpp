@@ -186,6 +186,7 @@ void sampled_non_local_means(const non_local_call& call, const non_local_inputs&
     const sampled_image from{inputs.image, inputs.mask, inputs.weights, call.samples.nan, call.samples.nodata};
     const int threads = used_threads(
         call.job.threads, s.planes * s.rows * s.cols * s.channels * (w.above + w.below + 1) * (w.left + w.right + 1));
+    if (!call.samples.weighted) return counted_non_local_means(call, from, outputs, threads);
     for_each_band(s.planes, s.rows, threads, [&](const band& b, int) {
         sampled_tile tile(call, from);
         for (std::int64_t r = b.first; r < b.end; r += tile_rows) {

@@ -66,6 +66,13 @@ __device__ inline float power_of_two_approximately(float x) {
     return power;
 }
 
+/// 1 / x within 2^-23 of it, for normal x.
+__device__ inline float inverse_approximately(float x) {
+    float inverse;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));
+    return inverse;
+}
+
 /// 1 / sqrt(x) within 2^-20 of it, for normal x above 0; infinity for 0. Of a double's upper half and into one: no
 /// conversion.
 __device__ inline double inverse_root_approximately(double x) {

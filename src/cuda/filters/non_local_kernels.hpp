@@ -77,20 +77,27 @@ void enqueue_byte_patches(const non_local_task& task, stream_ref stream);
 // ---- where pixels may not count (non_local_samples.cu)
 // ----------------------------------------------------------------
 
-/// The same of one plane in double. Pixels that do not count, and those that there are not, are held with weight 0.
+/// The same of one plane. Pixels that do not count, and those that there are not, are held as 0. Behind the channels
+/// lies what counts: 255 in bytes, or weights in 32f.
 struct sampled_patches : non_local_task {
-    const float* weights = nullptr;  ///< as the pixels of a channel
-    double least = 0;                ///< what patches must share
+    bool weighted = false;
+    const void* weights = nullptr;  ///< as the pixels of a channel; not of the kernel for bytes
+    double least = 0;               ///< what patches must share
     double fill = 0;
     any_view count;  ///< the plane, any strides; without data not wanted
 };
 
-/// Of every plane of a call, without memory.
-sampled_patches make_sampled_patches(const filters::non_local_call& call, const view_shape& image);
+/// Of every plane of a call, without memory, where a block has `shared_bytes`.
+sampled_patches make_sampled_patches(const filters::non_local_call& call, const view_shape& image,
+                                     std::size_t shared_bytes);
 std::size_t sampled_bytes(const sampled_patches& patches);
 
 /// One plane of the inputs, and where its results go: any strides. `held`: sampled_bytes() bytes.
 void enqueue_sampled_patches(sampled_patches patches, const filters::non_local_call& call,
                              const non_local_inputs& plane, const filter_outputs& to, void* held, stream_ref stream);
+
+/// As byte_patches_support(), of pixels that may not count.
+bool masked_bytes_support(const non_local_task& task, std::size_t shared_bytes);
+void enqueue_masked_bytes(const sampled_patches& patches, stream_ref stream);
 
 }  // namespace boxsum::cuda

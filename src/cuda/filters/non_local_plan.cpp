@@ -79,7 +79,7 @@ struct non_local_means_plan::state {
           device(current_device()),
           task(make_non_local_task(call.job, image.shape)),
           parts(task, most_shared_bytes()),
-          patches(make_sampled_patches(call, image.shape)) {}
+          patches(make_sampled_patches(call, image.shape, most_shared_bytes())) {}
 
     std::size_t bytes() const { return ((call.sampled ? sampled_bytes(patches) : held_bytes(task)) + 255) / 256 * 256; }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 // Non-local means of images whose pixels may not count: tiles as in non_local_means.cu, in double, with what patches
 // share beside their differences.
@@ -41,11 +42,16 @@ struct continued_samples {
     float beyond_weight;
 };
 
+/// What weights are held in: where there are none, 255 is said of what counts.
+template <bool Weighted>
+using weight_of_held = std::conditional_t<Weighted, float, u8>;
+
 constexpr int copy_threads = 256;
 
 /// A thread owns the pixels of a held column.
+template <typename Held, typename Weight>
 __global__ __launch_bounds__(copy_threads) void hold_samples_kernel(const __grid_constant__ continued_samples from,
-                                                                    double* to, float* weights, std::int64_t held_rows,
+                                                                    Held* to, Weight* weights, std::int64_t held_rows,
                                                                     std::int64_t pitch, std::int64_t above,
                                                                     std::int64_t left) {
     const std::int64_t col = std::int64_t{blockIdx.x} * copy_threads + threadIdx.x;
@@ -61,20 +67,26 @@ __global__ __launch_bounds__(copy_threads) void hold_samples_kernel(const __grid
             for (int k = 0; k < from.channels; ++k)
                 if (!has_value(from.values, any_pixel_at(from.values, from.image.at(y, x), k))) w = 0;
         }
-        weights[r * pitch + col] = w;
+        if constexpr (std::is_same_v<Weight, float>)
+            weights[r * pitch + col] = w;
+        else
+            weights[r * pitch + col] = w > 0 ? 255 : 0;
         for (int k = 0; k < from.channels; ++k) {
             double value = 0;
             if (w > 0) value = inside ? any_pixel_at(from.values, from.image.at(y, x), k) : from.beyond;
-            to[(k * held_rows + r) * pitch + col] = value;
+            to[(k * held_rows + r) * pitch + col] = static_cast<Held>(value);
         }
     }
 }
 
 // ---- means ----------------------------------------------------------------------------------------------------------
 
-/// Of two patches: weighted squared differences of what counts in both, and how much does.
+/// Of two patches: weighted squared differences of what counts in both, and how much does: a number of pairs where all
+/// that counts has one weight.
+template <bool Weighted>
 struct patch_sums {
-    double distance = 0, share = 0;
+    double distance = 0;
+    std::conditional_t<Weighted, double, u32> share = 0;
 
     __device__ patch_sums& operator+=(const patch_sums& b) {
         distance += b.distance;
@@ -84,58 +96,54 @@ struct patch_sums {
 };
 
 /// What a pixel is compared with: how much counts, its weights, and values by channel.
+template <bool Weighted, int MostChannels>
 struct sampled_sums {
-    double count = 0, weights = 0, values[4] = {};
+    std::conditional_t<Weighted, double, u32> count = 0;
+    double weights = 0, values[MostChannels] = {};
 };
 
-__device__ void store_count(const any_view& to, std::int64_t row, std::int64_t col, int channel, double count) {
-    const view_shape& s = to.shape;
-    char* const at = static_cast<char*>(to.data) + row * s.row_stride + col * s.col_stride;
-    if (s.type == dtype::u32)
-        reinterpret_cast<u32*>(at)[channel] = static_cast<u32>(count);
-    else if (s.type == dtype::f32)
-        reinterpret_cast<f32*>(at)[channel] = static_cast<f32>(count);
-    else
-        reinterpret_cast<f64*>(at)[channel] = count;
-}
-
 /// A block owns a tile, a thread `run` pixels of one of its rows.
-__global__ __launch_bounds__(means_threads, 2) void sampled_means_kernel(const __grid_constant__ sampled_patches t,
-                                                                         unsigned across) {
-    const int patch_rows = t.patch.rows(), patch_cols = t.patch.cols(), channels = t.channels;
+template <bool Weighted, int MostChannels>
+__global__ __launch_bounds__(means_threads, MostChannels == 1 ? 3 : 2) void sampled_means_kernel(
+    const __grid_constant__ sampled_patches t, unsigned across) {
+    const int patch_rows = t.patch.rows(), patch_cols = t.patch.cols(), channels = MostChannels == 1 ? 1 : t.channels;
     const int tile_cols = tile_cols_of(patch_cols), groups = tile_cols / run, width = tile_cols + patch_cols - 1,
               line = place_of(width - 1) + 1;
-    patch_sums* const lines = dynamic_shared<patch_sums>();
+    using sums_of_patch = patch_sums<Weighted>;
+    sums_of_patch* const lines = dynamic_shared<sums_of_patch>();
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
     const std::int64_t tile_row = std::int64_t{blockIdx.x / across} * tile_rows,
                        tile_col = std::int64_t{blockIdx.x % across} * tile_cols;
     const std::int64_t of_channel = t.held_rows * t.pitch, pitch = t.pitch, first = t.above * pitch + t.left;
     const double* const origin = static_cast<const double*>(t.pixels) + first;
-    const float* const weights = t.weights + first;
+    const auto* const weights = static_cast<const weight_of_held<Weighted>*>(t.weights) + first;
 
     // The run whose sums down the columns this thread adds up, and that of its own pixels.
     const int summed = warp % (tile_rows / run) * run, own = thread / groups, from = thread % groups * run;
     const std::int64_t first_place = (tile_row + summed - t.patch.above) * pitch + tile_col - t.patch.left;
     const std::int64_t row = tile_row + own, col = tile_col + from, place = row * pitch + col;
-    const patch_sums* const own_line = lines + own * line + place_of(from);
+    const sums_of_patch* const own_line = lines + own * line + place_of(from);
     const bool has_pixels = own < tile_rows && row < t.rows && col < t.cols;
-    sampled_sums pixels[run];
+    sampled_sums<Weighted, MostChannels> pixels[run];
     for (int right = -t.search.left; right <= t.search.right; ++right)
         for (int down = -t.search.above; down <= t.search.below; ++down) {
             const std::int64_t away = down * pitch + right;
             __syncthreads();  // the lines of the distance before have been read
             for (int c = lane + warp / (tile_rows / run) * 32; c < width; c += lines_across) {
-                patch_sums sums[run] = {};
+                sums_of_patch sums[run] = {};
                 std::int64_t at = first_place + c;
                 add_windows(sums, patch_rows, [&](int) {
-                    patch_sums x;
-                    x.share = static_cast<double>(weights[at]) * static_cast<double>(weights[at + away]);
+                    sums_of_patch x;
+                    if constexpr (Weighted)
+                        x.share = static_cast<double>(weights[at]) * static_cast<double>(weights[at + away]);
+                    else
+                        x.share = weights[at] & weights[at + away] & 1;
                     if (x.share > 0) {
                         for (int k = 0; k < channels; ++k) {
                             const double d = origin[k * of_channel + at] - origin[k * of_channel + at + away];
                             x.distance += d * d;
                         }
-                        x.distance *= x.share;
+                        if constexpr (Weighted) x.distance *= x.share;
                     }
                     at += pitch;
                     return x;
@@ -145,19 +153,22 @@ __global__ __launch_bounds__(means_threads, 2) void sampled_means_kernel(const _
             }
             __syncthreads();  // the lines of this distance are there
             if (!has_pixels) continue;
-            patch_sums sums[run] = {};
+            sums_of_patch sums[run] = {};
             add_windows(sums, patch_cols, [&](int j) { return own_line[place_of(j)]; });
 #pragma unroll
             for (int i = 0; i < run; ++i) {
                 const std::int64_t there = place + i + away;
-                const auto v = static_cast<double>(weights[there]);
-                if (!(v > 0) || !(sums[i].share > 0) || sums[i].share < t.least) continue;
-                const double beyond = sums[i].distance / (channels * sums[i].share) - t.noise;
-                const double w = beyond <= 0 ? v : v * exp(-beyond * t.scale);  // NaN: NaN
+                std::conditional_t<Weighted, double, u32> v = weights[there];
+                if constexpr (!Weighted) v &= 1;
+                const auto share = static_cast<double>(sums[i].share);
+                if (!(v > 0) || !(share > 0) || share < t.least) continue;
+                const double beyond = sums[i].distance / (channels * share) - t.noise;
+                double w = beyond <= 0 ? 1 : exp(-beyond * t.scale);  // NaN: NaN
+                if constexpr (Weighted) w *= v;
                 pixels[i].count += v;
                 pixels[i].weights += w;
 #pragma unroll
-                for (int k = 0; k < 4; ++k)
+                for (int k = 0; k < MostChannels; ++k)
                     if (k < channels) pixels[i].values[k] += w * origin[k * of_channel + there];
             }
         }
@@ -165,9 +176,9 @@ __global__ __launch_bounds__(means_threads, 2) void sampled_means_kernel(const _
 #pragma unroll
     for (int i = 0; i < run; ++i)
 #pragma unroll
-        for (int k = 0; k < 4; ++k) {
+        for (int k = 0; k < MostChannels; ++k) {
             if (col + i >= t.cols || k >= channels) continue;
-            const sampled_sums& p = pixels[i];
+            const sampled_sums<Weighted, MostChannels>& p = pixels[i];
             store_mean(t, row, col + i, k, p.weights == 0 ? t.fill : p.values[k] / p.weights);
             if (t.count.data != nullptr) store_count(t.count, row, col + i, k, p.count);
         }
@@ -179,29 +190,31 @@ std::size_t held_pixels(const non_local_task& task) {
 
 }  // namespace
 
-sampled_patches make_sampled_patches(const filters::non_local_call& call, const view_shape& image) {
+sampled_patches make_sampled_patches(const filters::non_local_call& call, const view_shape& image,
+                                     std::size_t shared_bytes) {
     filters::non_local_job job = call.job;
     if (job.border == border_mode::shrink) job.border = border_mode::constant;  // all that windows reach is held
-    view_shape doubles = image;
-    doubles.type = dtype::f64;
     const filters::window_job& s = call.samples;
-    sampled_patches patches{make_non_local_task(job, doubles)};
+    sampled_patches patches{make_non_local_task(job, image)};
+    if (s.weighted || !masked_bytes_support(patches, shared_bytes)) {
+        view_shape doubles = image;
+        doubles.type = dtype::f64;
+        patches = {make_non_local_task(job, doubles)};
+    }
+    patches.weighted = s.weighted;
     patches.least = s.weighted ? s.min_weight : static_cast<double>(s.min_count);
     patches.fill = s.fill.value_or(std::nan(""));
     return patches;
 }
 
 std::size_t sampled_bytes(const sampled_patches& patches) {
-    return held_pixels(patches) * (static_cast<std::size_t>(patches.channels) * sizeof(double) + sizeof(float));
+    const auto channels = static_cast<std::size_t>(patches.channels);
+    return held_pixels(patches) * (channels * size_of(patches.held) + (patches.weighted ? sizeof(float) : sizeof(u8)));
 }
 
 void enqueue_sampled_patches(sampled_patches patches, const filters::non_local_call& call,
                              const non_local_inputs& plane, const filter_outputs& to, void* held, stream_ref stream) {
-    auto* const pixels = static_cast<double*>(held);
-    auto* const weights =
-        reinterpret_cast<float*>(pixels + held_pixels(patches) * static_cast<std::size_t>(patches.channels));
-    patches.pixels = pixels;
-    patches.weights = weights;
+    patches.pixels = held;
     patches.result = to.result;
     patches.count = to.count;
 
@@ -223,19 +236,35 @@ void enqueue_sampled_patches(sampled_patches patches, const filters::non_local_c
     from.values.nodata = call.samples.nodata.value_or(0);
     if (is_constant && !filters::is_nodata(job.border_value, call.samples.nan, call.samples.nodata))
         from.beyond_weight = 1;
-    launch(hold_samples_kernel,
-           {.grid = {static_cast<unsigned>((patches.pitch + copy_threads - 1) / copy_threads),
-                     static_cast<unsigned>(std::min<std::int64_t>(patches.held_rows, 32768)), 1},
-            .block = copy_threads},
-           stream, from, pixels, weights, patches.held_rows, patches.pitch, patches.above, patches.left);
+    const auto hold = [&]<typename Held, typename Weight>(Held* pixels, Weight*) {
+        auto* const weights =
+            reinterpret_cast<Weight*>(pixels + held_pixels(patches) * static_cast<std::size_t>(patches.channels));
+        launch(hold_samples_kernel<Held, Weight>,
+               {.grid = {static_cast<unsigned>((patches.pitch + copy_threads - 1) / copy_threads),
+                         static_cast<unsigned>(std::min<std::int64_t>(patches.held_rows, 32768)), 1},
+                .block = copy_threads},
+               stream, from, pixels, weights, patches.held_rows, patches.pitch, patches.above, patches.left);
+        return weights;
+    };
+    if (patches.held == dtype::u8) {
+        hold(static_cast<u8*>(held), static_cast<u8*>(nullptr));
+        return enqueue_masked_bytes(patches, stream);
+    }
+    auto* const doubles = static_cast<double*>(held);
+    if (patches.weighted)
+        patches.weights = hold(doubles, static_cast<float*>(nullptr));
+    else
+        patches.weights = hold(doubles, static_cast<u8*>(nullptr));
 
     const int cols = tile_cols_of(patches.patch.cols());
     const auto across = static_cast<unsigned>((patches.cols + cols - 1) / cols);
     const auto sums = static_cast<std::size_t>(tile_rows * (place_of(cols + patches.patch.cols() - 2) + 1));
-    launch(sampled_means_kernel,
+    launch(patches.weighted        ? sampled_means_kernel<true, 4>
+           : patches.channels == 1 ? sampled_means_kernel<false, 1>
+                                   : sampled_means_kernel<false, 4>,
            {.grid = across * static_cast<unsigned>((patches.rows + tile_rows - 1) / tile_rows),
             .block = means_threads,
-            .shared_bytes = sums * sizeof(patch_sums)},
+            .shared_bytes = sums * (patches.weighted ? sizeof(patch_sums<true>) : sizeof(patch_sums<false>))},
            stream, patches, across);
 }
 

@@ -62,4 +62,16 @@ __device__ inline void store_mean(const non_local_task& t, std::int64_t row, std
     }
 }
 
+/// How much counts, for a channel.
+__device__ inline void store_count(const any_view& to, std::int64_t row, std::int64_t col, int channel, double count) {
+    const view_shape& s = to.shape;
+    char* const at = static_cast<char*>(to.data) + row * s.row_stride + col * s.col_stride;
+    if (s.type == dtype::u32)
+        reinterpret_cast<u32*>(at)[channel] = static_cast<u32>(count);
+    else if (s.type == dtype::f32)
+        reinterpret_cast<f32*>(at)[channel] = static_cast<f32>(count);
+    else
+        reinterpret_cast<f64*>(at)[channel] = count;
+}
+
 }  // namespace boxsum::cuda

@@ -301,6 +301,14 @@ inline unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) {
     for (int i = 0; i < 2; ++i) c += (a >> (16 * i) & 0xffffu) * (b >> (8 * i) & 0xffu);
     return c;
 }
+inline unsigned __vabsdiffu4(unsigned a, unsigned b) {
+    unsigned result = 0;
+    for (int i = 0; i < 32; i += 8) {
+        const int d = static_cast<int>(a >> i & 0xffu) - static_cast<int>(b >> i & 0xffu);
+        result |= static_cast<unsigned>(d < 0 ? -d : d) << i;
+    }
+    return result;
+}
 inline unsigned __umulhi(unsigned a, unsigned b) {
     return static_cast<unsigned>(std::uint64_t{a} * b >> 32);
 }

@@ -57,6 +57,10 @@ inline float power_of_two_approximately(float x) {
     return x < -126 ? 0 : std::exp2(x);
 }
 
+inline float inverse_approximately(float x) {
+    return 1 / x;
+}
+
 inline double inverse_root_approximately(double x) {
     const std::uint64_t upper = ~std::uint64_t{0xffffffff};
     const double root = 1 / std::sqrt(std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & upper));
