@@ -262,6 +262,7 @@ TYPED_TEST(floating_filters, a_mean_alone_is_that_of_box_filter) {
 TYPED_TEST(floating_filters, statistics_do_not_cancel) {
     using T = TypeParam;
     for (const double base : {0.0, 1e6}) {
+        if (oracle::sanitized && base == 0) continue;
         every_window<T>([&](const picture<T>& original, const bordered_window& plain, const extents& e) {
             picture<T> image(e.planes, e.rows, e.cols, e.channels, e.gap);
             image.fill([&](std::int64_t p, std::int64_t r, std::int64_t c, std::int64_t k) {
