@@ -382,6 +382,7 @@ TYPED_TEST(all_filters, the_number_of_threads_changes_no_bit) {
                                 window(window_radius(100, 170)), window(8, 3)};
     for (std::size_t j = 0; j < some_borders.size(); ++j)
         for (std::size_t i = 0; i < reaches.size(); ++i) {
+            if (oracle::sanitized && (i + j) % 2 != 0) continue;
             const border_mode border = some_borders[j];
             const window& r = reaches[i];
             struct results {
