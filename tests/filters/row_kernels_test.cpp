@@ -367,6 +367,7 @@ TYPED_TEST_SUITE(row_kernels_of, types);
 
 TYPED_TEST(row_kernels_of, instruction_sets_agree) {
     using T = TypeParam;
+    int turn = 0;
     for (const std::int64_t channels : {1, 3, 4}) {
         oracle::picture<T> image(1, 23, 331, channels);
         oracle::fill_random(image, 8);
@@ -376,7 +377,10 @@ TYPED_TEST(row_kernels_of, instruction_sets_agree) {
         weights.fill([](auto, std::int64_t row, std::int64_t col, auto) {
             return static_cast<f32>((row * 7 + col * 11) % 61) * 0.37f;
         });
+        ++turn;
         for (const std::int64_t r : {0, 1, 4, 60, 200, 2000}) {
+            // Addresses: every other radius for each number of channels.
+            if (oracle::sanitized && turn++ % 2 == 0) continue;
             std::vector<T> blurred[3];
             std::vector<double> of_some[3], moment[3];
             std::size_t which = 0;
@@ -439,6 +443,12 @@ TYPED_TEST(row_kernels_of, instruction_sets_agree) {
     }
 }
 
+/// Whether a threshold's turn has come: with sanitizers two of five methods have, as all read and write the same
+/// places.
+bool has_its_turn(threshold_method method, int turn) {
+    return !oracle::sanitized || (static_cast<int>(method) + turn) % 5 < 2;
+}
+
 /// Bytes have windows of their own; the same pixels in 16 bits do not, and are the oracle. Noise, ties (flat areas,
 /// black ones, too), ramps, and images of one value but for a pixel; windows in 16 bits and taller ones; every border.
 TEST(byte_windows, are_as_of_wider_pixels) {
@@ -463,6 +473,7 @@ TEST(byte_windows, are_as_of_wider_pixels) {
                  {10, 45, 3, 3},
                  {150, 31, window_radius(70, 12), 3},
                  {9, 50, window_radius(2, 30), 4}};
+    int turn = 0;
     for (const auto& c : cases)
         for (int kind = 0; kind < 4; kind += oracle::sanitized ? 3 : 1) {  // noise and one value reach all addresses
             oracle::picture<u8> bytes(2, c.rows, c.cols, c.channels, 5);
@@ -539,11 +550,13 @@ TEST(byte_windows, are_as_of_wider_pixels) {
                             ASSERT_TRUE(mean.guards_intact());
                         }
                     }
+                    ++turn;
                     for (const threshold_method method :
                          {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola,
                           threshold_method::wolf, threshold_method::nick})
                         for (const double k : {default_k(method), -default_k(method), 0.0, 1.5}) {
                             if ((c.channels > 1 || oracle::sanitized) && k != default_k(method)) continue;
+                            if (!has_its_turn(method, turn)) continue;
                             threshold_rule rule{.method = method, .k = k, .output = threshold_output::zero_one};
                             if (method == threshold_method::sauvola) rule.range = 128;
                             adaptive_threshold({words.view()}, {verdict.view()}, rule, options);
@@ -579,6 +592,7 @@ TEST(byte_windows, thresholds_of_large_windows_are_those_of_the_definition) {
              {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola, threshold_method::wolf,
               threshold_method::nick})
             for (const double k : {0.0, 1e-7, -1e-5}) {
+                if (oracle::sanitized && k != 0) continue;
                 const threshold_rule rule{.method = method, .k = k};
                 oracle::picture<u8> expected(1, n, n, 1);
                 adaptive_threshold({words.view()}, {expected.view()}, rule, options);
@@ -791,6 +805,7 @@ TEST(byte_windows, of_pixels_that_count_are_as_of_wider_pixels) {
                 for (const threshold_method method :
                      {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola,
                       threshold_method::wolf, threshold_method::nick}) {
+                    if (!has_its_turn(method, turn)) continue;
                     threshold_rule rule{.method = method};
                     if (method == threshold_method::sauvola) rule.range = 128;
                     adaptive_threshold(of_words, {verdict.view()}, rule, options);
