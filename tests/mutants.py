@@ -903,7 +903,7 @@ MUTANTS = (
            "s.v[3] = square.low;",
            "s.v[3] = 0;"),
     Mutant("far_guides_slide", "guides slide whose variances are lost then",
-           "src/cuda/filters/guided_slides.cuh", "guided slides", "device_guided_filter.flat*",
+           "src/cuda/filters/guided_slides.cuh", "guided slides", "device_sampled_guided_filter.of_few*",
            "epsilon * 0x1p-22 /",
            "epsilon * 0x1p80 /"),
     Mutant("huge_pixels_slide", "a huge pixel of the image acts on windows that it is not in",
