@@ -32,7 +32,7 @@ LIBRARIES = {  # module -> distribution
     "numpy": "numpy",
     "skimage": "scikit-image",
     "scipy": "scipy",
-    "cv2": "opencv-python-headless",
+    "cv2": "opencv-contrib-python-headless",
     "astropy": "astropy",
     "torch": "torch",
     "kornia": "kornia",
