@@ -63,10 +63,9 @@ struct non_local_rule {
 ///   number. Weights below 2^-1021 may be taken for 0.
 /// - outputs.count is the sum of v(q) over the pixels q that p was compared with, for every channel; 32u (without
 ///   weights), 32f or 64f.
-/// - n and D of 8u and 16u are exact without weights. Results of 8u without weights are as accurate as where all
-/// counts,
-///   also where all weights are small. All else is in double, by additions only, which takes many times as long, and
-///   within 2^-40 of the largest magnitude in the search window before it is rounded.
+/// - n and D of 8u and 16u are exact without weights. Results of 8u without weights are then as accurate as where all
+///   counts, also where all w are small. All else is in double, by additions only, with weights many times as long,
+///   and within 2^-40 of the largest magnitude in the search window before it is rounded.
 ///
 /// Accuracy: D is an exact sum for 8u, and for 16u in patches of up to 2^21 samples; others are of doubles, by
 /// additions of what a pixel's own patches hold. Weights of 8u and 16u are in single precision, within 2^-21 (1 + D /

@@ -969,7 +969,7 @@ def non_local_means(
         noise: Standard deviation of the noise in the image, which no difference is blamed for; in the image's units.
         border, cval: As in `box_filter`.
         mask, weights, nan, nodata: As in `box_filter`; the channels of a pixel count together. Patches are compared by
-            what counts in both, which takes many times as long.
+            what counts in both, which takes many times as long with weights.
         min_count: Patches that share fewer pixels that count (or a smaller sum of products of their weights) are not
             compared.
         fill: As in `box_filter`: where nothing that counts is near enough and alike.
