@@ -30,8 +30,8 @@ enum class filter { mean, threshold, statistics, contrast, guided, variable };
 /// What does not count; or a guide or a map of radii, which take the place of that; or random radii and a mask.
 enum class sampled { no, mask, weights, nan_pixels, guide, colours, smooth_radii, random_radii, masked_radii };
 
-/// Sums of integers are exact in double, and those of values of 24 bits below 1. Those of values around 0 are not where
-/// windows hold many: they are finer than their largest sum. Every pixel of a flat image is a tie of Niblack's.
+/// Sums of integers are exact in double, and those of multiples of 2^-24 below 1. Those of values around 0 are not
+/// where windows hold many: they are finer than their largest sum. Every pixel of a flat image is a tie of Niblack's.
 enum class image_values { integers, uniform, gaussian, flat };
 
 struct window_case {
@@ -262,12 +262,11 @@ std::string verdict_on_windows(const window_job& job, const window_set& set, cud
     return whole ? "equal" : "equal in strips";
 }
 
-/// Floats of a distribution, which repeat.
-template <typename Distribution>
-void fill_floats(const cuda::device_buffer& image, std::mt19937_64& random, cuda::stream_ref stream) {
+/// Floats that are drawn, which repeat.
+template <typename Draw>
+void fill_floats(const cuda::device_buffer& image, Draw&& draw, cuda::stream_ref stream) {
     std::vector<float> values((std::size_t{1} << 20) - 3);  // so that rows differ
-    Distribution distribution;
-    for (float& v : values) v = distribution(random);
+    for (float& v : values) v = draw();
     const std::size_t bytes = 4 * values.size();
     for (std::size_t at = 0; at < image.size(); at += bytes)
         BOXSUM_CUDA_TRY(cudaMemcpyAsync(static_cast<std::byte*>(image.data()) + at, values.data(),
@@ -306,10 +305,13 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
                         cuda::device_buffer(cuda::span_bytes(job.result_shape()), stream),
                         cuda::device_buffer(job.has_second() ? cuda::span_bytes(job.second_shape()) : 0, stream),
                         cuda::device_buffer(job.masks_radii() ? cuda::span_bytes(job.mask_shape()) : 0, stream)});
+        std::normal_distribution<float> normal;
         if (job.c.values == image_values::gaussian)
-            fill_floats<std::normal_distribution<float>>(sets.back().image, random, stream);
+            fill_floats(
+                sets.back().image, [&] { return normal(random); }, stream);
         else if (job.c.values == image_values::uniform)
-            fill_floats<std::uniform_real_distribution<float>>(sets.back().image, random, stream);
+            fill_floats(
+                sets.back().image, [&] { return static_cast<float>(random() >> 40) * 0x1p-24f; }, stream);
         else if (job.c.values == image_values::flat)
             BOXSUM_CUDA_TRY(cudaMemsetAsync(sets.back().image.data(), 100, sets.back().image.size(), stream.get()));
         else
