@@ -34,7 +34,8 @@
 ///   u = 2^-53, before it is rounded to the result's type and unless it underflows. What knows variances merges means
 ///   and squared deviations (Chan, Golub, LeVeque 1979), which do not cancel: variances are never negative, and exactly
 ///   0 where a window is constant. Means beside variances are within gamma_(3(w+v)) * (mean of |x|): merges round more
-///   often. Of n 32f pixels that may not count, variances are of distances from one: up to n times less exact.
+///   often. Variances of images of 32f or 16f whose pixels may not count, without weights and in windows of up to 2^20
+///   pixels, are of squared distances from one of the n that count: the relative error is up to n gamma_(w+v).
 /// - What is not finite, in every filter: a window with a NaN has NaN results. The mean of a window with infinities
 ///   follows the sum: inf, -inf, or NaN where both signs meet. Its variance and deviation are NaN, and so is all that
 ///   is made of them; a threshold that is NaN is exceeded by no pixel.

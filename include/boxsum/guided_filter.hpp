@@ -58,7 +58,8 @@ struct guided_rule {
 ///
 /// Accuracy: all is computed in double. Covariances are made of variances, cov(x, y) = (var(x + y) - var(x) - var(y)) /
 /// 2, which are exact for 8u and merged from parts for others (filters.hpp), so that their errors are some 2^-50 of
-/// the variances in the window and do not grow with the values. On the CPU fits of 8u images by themselves or by an 8u
+/// the variances in the window (n times that where n pixels of 32f may not count and have no weights) and do not grow
+/// with the values. On the CPU fits of 8u images by themselves or by an 8u
 /// guide are rounded where the result is 8u, too: results are then rounded from numbers within 2^-23 of the exact ones,
 /// and exact halves and integers as what they are. What is made of differences of squared means, as OpenCV's ximgproc
 /// does in single precision, loses small variances: with a colour guide in 0..1 and an epsilon of 1e-6 most of its
@@ -66,9 +67,9 @@ struct guided_rule {
 /// other; a result of integers has 0 where it would be NaN.
 ///
 /// Memory: 40 bytes a pixel without a guide (with sampling 70), and with a guide of 1 to 4 channels up to 96, 168, 256
-/// and 360 (with sampling 130, 210, 300 and 410), for 128 rows or 8 times the window's, whichever is more (with `wrap`
-/// all rows), and those that windows reach beyond them; what local_statistics() and box_filter() take for these rows;
-/// and copies of views whose pixels have gaps.
+/// and 360 (with sampling 130, 210, 300 and 410), for up to twice 128 rows or 8 times the window's, whichever is more
+/// (with `wrap` all rows), and those that windows reach beyond them; what local_statistics() and box_filter() take for
+/// these rows, of floats by floats up to 25 times (4 channels of a guide); and copies of views whose pixels have gaps.
 ///
 /// Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when an
 /// argument is wrong. Results have the same bits for any number of threads. Thread-safe for distinct results.

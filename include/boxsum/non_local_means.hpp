@@ -76,8 +76,9 @@ struct non_local_rule {
 /// weights from a table: their results differ by more than rounding.
 ///
 /// Memory: per thread 8 to 40 bytes for each pixel of a tile of some 64 x 512 and of what windows and patches reach
-/// around it, whatever the image; with sampling 8 for each channel and 40 more, with weights of 32 rows of the image
-/// and of what windows and patches reach around them; copies of views whose pixels have gaps.
+/// around it, whatever the image; with sampling up to 24 for each channel and 40 more, and a byte for each sample of
+/// the image's rows that a tile reaches, with weights of 32 rows of the image and of what windows and patches reach
+/// around them; copies of views whose pixels have gaps.
 ///
 /// Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when an
 /// argument is wrong. Results have the same bits for any number of threads. Thread-safe for distinct results.

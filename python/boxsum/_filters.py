@@ -440,7 +440,8 @@ def local_statistics(
         Unsupported: a TypeError.
         OutOfMemory: a MemoryError.
 
-    Source: exact integer numerators for integer images; Chan, Golub and LeVeque 1979 for floating ones.
+    Source: exact integer numerators for integer images; Chan, Golub and LeVeque 1979 for floating ones, but for float32
+    images whose pixels may not count: squared distances from one of a window's, up to as many times less exact as count.
 
     >>> import numpy as np, boxsum
     >>> mean, std = boxsum.local_statistics(np.array([[1, 3, 5]], np.uint8), (1, 3), border="shrink")

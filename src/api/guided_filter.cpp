@@ -402,18 +402,24 @@ class guided_rows {
         return moments;
     }
 
-    /// All channels at once: windows of the guide are made once.
+    /// Some channels at once, for which windows of the guide are made once.
     void guide_floats(const planes& guide, row_range rows, row_range fitted) const {
-        const std::int64_t channels = image_.shape.channels, each = guide.view.shape.planes + 1;
-        const planes image = channels_of(image_, 0, channels, within(fitted, job_.fits.above, job_.fits.below));
-        const planes fits = allocate(dtype::f64, channels * each, fitted);
-        filters::find_fits(moments_around(image, fitted), moments_around(guide, fitted), job_.epsilon,
-                           fits.to(0, channels * each));
-        const std::size_t mark = memory_.mark();
-        for (std::int64_t k = 0; k < channels; ++k) {
-            memory_.release(mark);
-            existing({image.some(k, 1), image.first}, {}, k, rows, fitted);  // for the count alone
-            apply({fits.some(k * each, each), fits.first}, {}, guide, {}, k, rows);
+        constexpr std::int64_t most = 3;
+        const std::int64_t each = guide.view.shape.planes + 1;
+        const std::size_t before = memory_.mark();
+        for (std::int64_t first = 0; first < image_.shape.channels; first += most) {
+            memory_.release(before);
+            const std::int64_t channels = std::min(most, image_.shape.channels - first);
+            const planes image = channels_of(image_, first, channels, within(fitted, job_.fits.above, job_.fits.below));
+            const planes fits = allocate(dtype::f64, channels * each, fitted);
+            filters::find_fits(moments_around(image, fitted), moments_around(guide, fitted), job_.epsilon,
+                               fits.to(0, channels * each));
+            const std::size_t mark = memory_.mark();
+            for (std::int64_t k = 0; k < channels; ++k) {
+                memory_.release(mark);
+                existing({image.some(k, 1), image.first}, {}, first + k, rows, fitted);  // for the count alone
+                apply({fits.some(k * each, each), fits.first}, {}, guide, {}, first + k, rows);
+            }
         }
     }
 

@@ -648,8 +648,6 @@ TEST(byte_windows, means_round_exactly) {
             }
 }
 
-/// The largest of variances that 32 bits do not tell apart: windows of one value but for a few pixels that are one more
-/// or one less, of which some have the sum of flat ones, in rows that run on from given windows.
 TEST(byte_windows, means_of_columns_round_exactly) {
     for (const kernel_set& set : runnable())
         for (u32 rows = 2; rows <= most_column_rows; ++rows) {
@@ -667,6 +665,8 @@ TEST(byte_windows, means_of_columns_round_exactly) {
         }
 }
 
+/// The largest of variances that 32 bits do not tell apart: windows of one value but for a few pixels that are one more
+/// or one less, of which some have the sum of flat ones, in rows that run on from given windows.
 TEST(byte_windows, largest_variance_is_that_of_the_definition) {
     std::mt19937 random(4);
     constexpr std::int64_t count = 203;

@@ -34,16 +34,19 @@
 ///   the smallest magnitude there that is not 0. Neighbourhoods for which more would have to be said, as where a value
 ///   is NaN, infinite or huge, or a guide's above some 10^3 sqrt(epsilon), take additions only, which are slower. So
 ///   such a value acts as on the CPU.
-/// - Mask, weights, NaN, nodata and counts as on the CPU. Where pixels may not count, moments are sums of pixels by
-///   weights, which keep what they are rounded by and take additions only; counts without weights are exact. What does
-///   not count acts on nothing, whatever it holds. Moments of a guide of several channels are then made again for every
-///   channel of the image, since each may count elsewhere.
+/// - Mask, weights, NaN, nodata and counts as on the CPU. Where pixels may not count, moments without weights, of an
+///   image by itself or by a grey guide of its type, slide as above, of which a neighbourhood's epsilon is times the
+///   share of pixels that count in its emptiest window; others are sums of pixels by weights, which keep what they are
+///   rounded by and take additions only. Counts without weights are exact. What does not count acts on nothing,
+///   whatever it holds. Moments of a guide of several channels are then made again for every channel of the image,
+///   since each may count elsewhere.
 /// - Device memory (a plan's: its workspace): 8 bytes per pixel and channel of a plane, 16 in double; for windows of
 ///   more than 64 rows some 3 more, up to 14 where an image is small. With a guide of 2 to 4 channels as many, and the
 ///   image (where it has several channels) and the guide once more; for each of the guide's channels 4 bytes more, 8 in
 ///   double; and for some 8 million pixels, or 256 rows, of moments 64, 104 and 152 bytes. Sums that go through memory
 ///   up to 256 MiB, or 128 bytes for each pixel of a row and of the reach (where pixels may not count 160). Where
-///   pixels may not count 8 bytes per pixel and channel more, 12 in double. Planes follow each other in the same
+///   pixels may not count 2 bytes per pixel and channel more, 5 with weights, and by a guide of several channels 8, 12
+///   in double. Planes follow each other in the same
 ///   memory. For host images also all that is given, and the results.
 /// - `threads` has no effect. Results have the same bits from run to run.
 /// Throws as guided_filter() does, and: invalid_argument for a mixture of host and device memory or memory of another

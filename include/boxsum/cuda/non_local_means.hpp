@@ -21,7 +21,7 @@
 /// - Images of 8u with one channel or three, patches of 5 or 7 rows of 5 to 8 pixels or of 3 rows of up to 4, and
 ///   search windows of up to some 80 x 80 pixels (three channels: 45 x 45; less where a block has less shared memory
 ///   than on Hopper) have a kernel of their own, several times as fast as the one for everything else; so have they
-///   where pixels may not count, without weights.
+///   where pixels may not count, without weights (up to some 75 x 75; 40 x 40).
 /// - `threads` has no effect.
 /// - Device memory: one plane, in 8 bytes a sample if it is floating, each side as much larger as windows and patches
 ///   reach beyond the image. Where pixels may not count it is as much larger with `shrink`, too, and has 8 bytes a

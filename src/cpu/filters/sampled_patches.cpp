@@ -69,7 +69,7 @@ class sampled_tile {
                                   job_.rounding);
                 });
                 if (outputs.count.data == nullptr) continue;
-                visit_type(type_list<u32, f32, f64>{}, outputs.count.shape.type, [&]<typename T>() {
+                visit_type(type_list<f32, f64>{}, outputs.count.shape.type, [&]<typename T>() {
                     T* const to = row_of<T>(outputs.count, first_ + r, plane) + k;
                     for (std::int64_t c = 0; c < cols_; ++c) to[c * channels_] = static_cast<T>(counts_[r * cols_ + c]);
                 });
@@ -97,7 +97,7 @@ class sampled_tile {
                     const sample_row<T> row(from_, y, plane);
                     row.find(found_.data());
                     std::fill_n(given_.data(), cols_ * channels_, 1.0);
-                    if (from_.weights.data != nullptr) row.weigh(nullptr, nullptr, given_.data(), found_.data());
+                    row.weigh(nullptr, nullptr, given_.data(), found_.data());
                 }
                 for (std::int64_t c = -left_; c < held_cols_ - left_; ++c) {
                     const std::int64_t from = y < 0 ? -1 : col_axis_.source(c);
@@ -134,7 +134,7 @@ class sampled_tile {
             add_across(shares_.data() + (r + p.above) * cols_, pairs_.data());
             add_across(distances_.data() + (r + p.above) * cols_, differences_.data());
         }
-        const f64 least = samples_.weighted ? samples_.min_weight : static_cast<f64>(samples_.min_count);
+        const f64 least = samples_.min_weight;
         const auto channels = static_cast<f64>(channels_);
         for (std::int64_t r = 0; r < rows_; ++r) {
             add_down(share_.data(), shares_.data() + r * cols_);

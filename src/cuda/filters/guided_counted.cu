@@ -154,9 +154,9 @@ refused_blocks enqueue_counted_fits(const guided_fits& fits, stream_ref stream) 
             t.most_pixels = largest_square(job, shape, fits.epsilon);
         }
         const std::int64_t all = job.rows.full * job.cols.full;
-        launch_sliding<slide>(
-            counted_fit_kernel<slide, Guided>, t, shape, stream,
-            counted_fits{sampled_fit_output(fits), static_cast<std::uint32_t>(all), 1 / static_cast<double>(all)});
+        counted_fits to{sampled_fit_output(fits), static_cast<std::uint32_t>(all), 1 / static_cast<double>(all)};
+        to.fits.epsilon = moderate(fits.epsilon);
+        launch_sliding<slide>(counted_fit_kernel<slide, Guided>, t, shape, stream, to);
         if (!Slide::wraps) refused = {words, shape.strip_cols, shape.strips, shape.band_rows, shape.bands};
     });
     return refused;

@@ -305,7 +305,7 @@ TEST_F(device_sampled_guided_filter, what_is_not_finite_acts_on_windows_that_hol
 
 /// A fit that exists is one however large epsilon is.
 TEST_F(device_sampled_guided_filter, of_any_epsilon_is_its_definition) {
-    for (const double epsilon : {1e-6, 1e18, 1e200}) {
+    for (const double epsilon : {1e-315, 1e-6, 1e18, 1e200, 1e306}) {
         check<float, float, float, double>({12, 40, 1, 1, 0, 5, epsilon});
         check<std::uint8_t, std::uint8_t, std::uint8_t, double>({12, 40, 1, 1, 1, 5, epsilon});
         if (HasFatalFailure()) return;
