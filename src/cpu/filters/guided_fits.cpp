@@ -62,13 +62,14 @@ class moments_of_eight {
 
     /// Rows 8 group .. 8 group + 7 of the whole image. Groups must be asked for in increasing order.
     void compute(std::int64_t group) {
-        std::array<f64*, 8> means, variances;
+        const bool wanted = means_.data() != nullptr;
+        std::array<f64*, 8> means{}, variances;
         for (std::size_t i = 0; i < 8; ++i) {
-            means[i] = means_.data() + static_cast<std::int64_t>(i) * n_;
+            if (wanted) means[i] = means_.data() + static_cast<std::int64_t>(i) * n_;
             variances[i] = variances_.data() + static_cast<std::int64_t>(i) * n_;
         }
         // What is not finite has NaN for its variance, and so for its fits.
-        windows_.compute(group, means_.data() == nullptr ? nullptr : means.data(), variances.data(), false);
+        windows_.compute(group, wanted ? means.data() : nullptr, variances.data(), false);
     }
     const f64* mean(std::int64_t row) const { return means_.data() + row % 8 * n_; }
     const f64* variance(std::int64_t row) const { return variances_.data() + row % 8 * n_; }

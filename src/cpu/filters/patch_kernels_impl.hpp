@@ -4,6 +4,8 @@
 #include "cpu/filters/patch_kernels.hpp"
 #include "filters/exponential.hpp"
 
+#include <type_traits>
+
 namespace boxsum::filters::BOXSUM_ROWS {
 namespace {
 
@@ -55,17 +57,24 @@ void flush(f64* __restrict totals, T* __restrict sums, i64 n) {
     }
 }
 
+/// A sum; of integers modulo 2^32, since what lies behind a row, which nobody asks for, may be anything.
+template <typename S, typename... More>
+[[gnu::always_inline]] inline S sum_of(S first, More... more) {
+    using wide = std::conditional_t<std::is_integral_v<S>, u32, S>;
+    return static_cast<S>((static_cast<wide>(first) + ... + static_cast<wide>(more)));
+}
+
 /// Calls with_sum(sum) with a function that gives the sum of `count` rows at i.
 template <typename S, typename F>
 [[gnu::always_inline]] inline void for_sum_of(const S* const* rows, int count, F&& with_sum) {
     const S* const a = rows[0];
     if (count == 1) return with_sum([=](i64 i) { return a[i]; });
     const S* const b = rows[1];
-    if (count == 2) return with_sum([=](i64 i) { return a[i] + b[i]; });
+    if (count == 2) return with_sum([=](i64 i) { return sum_of(a[i], b[i]); });
     const S* const c = rows[2];
-    if (count == 3) return with_sum([=](i64 i) { return a[i] + b[i] + c[i]; });
+    if (count == 3) return with_sum([=](i64 i) { return sum_of(a[i], b[i], c[i]); });
     const S* const d = rows[3];
-    with_sum([=](i64 i) { return a[i] + b[i] + c[i] + d[i]; });
+    with_sum([=](i64 i) { return sum_of(a[i], b[i], c[i], d[i]); });
 }
 
 template <typename S>

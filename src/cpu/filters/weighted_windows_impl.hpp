@@ -469,8 +469,9 @@ reals weighted_results_along(weighted_columns& to, const weighted_results& resul
     const bool roots = knows_spreads<Value> && results.deviations;
     i64 before = -1;
     const auto take_root = [&](i64 col) BOXSUM_INLINE {
+        if (!roots || before < 0) return;
         f64* const spread = to.spread + before + col * 8 * channels;
-        if (roots && before >= 0) store(spread, root(as_reals(spread)));
+        store(spread, root(as_reals(spread)));
     };
     reals least = reals{} + std::numeric_limits<f64>::infinity();
     with_width(windows, [&](auto width) {
