@@ -63,7 +63,8 @@ def test_boxes_are_of_masked_arrays(data):
     np.testing.assert_array_equal(table.std(box, min_count=least), deviation)
     np.testing.assert_array_equal(table.std(box, min_count=least, fill=-2), np.where(enough, deviation, -2))
     with pytest.raises(TypeError, match="fill: is 'none', must be a real number"):
-        table.std(box, fill="none")
+        table.std(box, fill="none", out=(untouched := np.full(deviation.shape, 7.0)))
+    assert (untouched == 7).all()
 
 
 @settings(max_examples=40, deadline=None)
