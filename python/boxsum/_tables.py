@@ -940,9 +940,9 @@ class Table(Generic[ArrayT]):
         >>> boxsum.Table.build(np.array([[1, 3]], np.uint8), squares=True).std([0, 0, 1, 2])
         array(1.)
         """
+        value = None if fill is None else real(fill, "fill")
         missing = None if fill is None else -1.0  # as no variance is
         result = self.var(boxes, format=format, min_count=min_count, fill=missing, out=out)
-        value = None if fill is None else real(fill, "fill")
         if is_on_device(result):
             from boxsum import _devices
 
