@@ -34,53 +34,34 @@ __device__ byte_moments moments_of(const window_sums<std::uint64_t, false>& w, i
     return {static_cast<int>(packed::count(w.sum(j))), static_cast<int>(packed::sum(w.sum(j))), 0};
 }
 
-// ---- the definitions ------------------------------------------------------------------------------------------------
+// ---- the definition -------------------------------------------------------------------------------------------------
 
-/// Of a window with a pixel.
-struct exact_byte_moments {
-    double mean, variance;
-
-    __device__ exact_byte_moments(int total, double above, int n) {
-        const auto count = static_cast<double>(n);
-        mean = total / count;
-        variance = above / (count * count);
-    }
-};
-
-__device__ __noinline__ double limit_by_definition(const threshold_terms& terms, int x, int total, double above,
-                                                   int n) {
-    const exact_byte_moments m(total, above, n);
-    return limit_of(terms, x, m.mean, sqrt(m.variance));
-}
-
-/// A threshold of any type, where it is the result.
-__device__ __noinline__ void store_limit(const run_output& to, int row, int element, bool given,
-                                         const threshold_terms& terms, int x, int total, double above, int n) {
-    store_element(to, row, element, given ? limit_by_definition(terms, x, total, above, n) : to.fill);
-}
-
-__device__ __noinline__ float contrast_by_definition(int x, int total, double above, int n, double epsilon) {
-    const exact_byte_moments m(total, above, n);
-    const double s = sqrt(m.variance);
-    return static_cast<float>((x - m.mean) / (s < epsilon ? epsilon : s));
-}
-
-__device__ __noinline__ float deviation_by_definition(double above, int n) {
-    return static_cast<float>(sqrt(exact_byte_moments(0, above, n).variance));
-}
-
-/// Statistics of any types.
-__device__ __noinline__ void store_by_definition(const real_finish& to, int row, int element, bool given, int total,
-                                                 double above, int n) {
-    const exact_byte_moments m(total, above, n);
-    const auto store = [&](const run_output& result, double x) {
-        if (result.data != nullptr) store_element(result, row, element, given ? x : result.fill);
+/// Writes all results of the window around a pixel x, of any types. `given`: whether they are not fill.
+__device__ __noinline__ void store_by_definition(const real_finish& to, const threshold_terms& terms, int row,
+                                                 int element, bool given, int x, int total, double above, int n) {
+    const auto store = [&](const run_output& result, double value) {
+        if (result.data != nullptr) store_element(result, row, element, given ? value : result.fill);
     };
-    const int count = n > 0 ? n : 1, half = to.half != 0 ? count / 2 : 0;
-    store(to.mean, is_floating(to.mean.type) ? m.mean : (total + half) / count);
-    store(to.sum, total);
-    store(to.variance, m.variance);
-    store(to.deviation, sqrt(m.variance));
+    const auto count = static_cast<double>(n > 0 ? n : 1);
+    const double mean = total / count, variance = above / (count * count), deviation = sqrt(variance);
+    switch (to.task) {
+        case real_task::statistics:
+            store(to.mean, is_floating(to.mean.type) ? mean : floor((total + to.half * floor(count * 0.5)) / count));
+            store(to.sum, total);
+            store(to.variance, variance);
+            store(to.deviation, deviation);
+            break;
+        case real_task::contrast:
+            store(to.mean, (x - mean) / (deviation < to.epsilon ? to.epsilon : deviation));
+            break;
+        case real_task::limit:
+            store(to.mean, limit_of(terms, x, mean, deviation));
+            break;
+        default:
+            store(to.mean, x > limit_of(terms, x, mean, deviation) ? to.yes : 0);
+    }
+    given = true;
+    store(to.count, n);
 }
 
 // ---- in single precision --------------------------------------------------------------------------------------------
@@ -91,14 +72,20 @@ __device__ float inverse_of(int n) {
     return __fmaf_rn(y, __fmaf_rn(-count, y, 1.0f), y);
 }
 
-/// The mean's definition, from y = inverse_of(n). `low` is what a float does not hold of a total: then q has an error
-/// of 2^-23 of itself, what the total is above n q is exact, and at most 2^-21 of it, so the sum misses the quotient by
+/// Pixels whose totals are all below 2^24.
+constexpr int narrow_pixels = (1 << 24) / 255;
+
+/// The mean's definition, from y = inverse_of(n). `low` is what a float does not hold of a total: q has an error of
+/// 2^-23 of itself, so what the total is above n q is exact, and at most 2^-21 of it, and the sum misses the quotient by
 /// less than 2^-44. It is at least 2^-42 of itself away from halfway between two floats, unless it lies there; then n
-/// is a multiple of 2^17, so that itself, whose inverse is exact.
+/// is 2^17, whose inverse is exact.
+template <bool Narrow>
 __device__ float mean_of(int total, int n, float y) {
-    const int low = total >= 1 << 24 ? total & 3 : 0;
+    const int low = !Narrow && total >= 1 << 24 ? total & 3 : 0;
     const float t = static_cast<float>(total - low), q = t * y;
-    return __fmaf_rn(__fmaf_rn(-static_cast<float>(n), q, t) + static_cast<float>(low), y, q);
+    float rest = __fmaf_rn(-static_cast<float>(n), q, t);
+    if (!Narrow) rest += static_cast<float>(low);
+    return __fmaf_rn(rest, y, q);
 }
 
 /// As float_rules of fused_moments.cu has it, of a window of any number of pixels.
@@ -111,43 +98,78 @@ __device__ narrowed deviation_of(double above, int n, float y) {
 
 // ---- kernels --------------------------------------------------------------------------------------------------------
 
-/// The pixels around which windows lie.
-struct own_pixels_of {
-    const fused_view& t;
+/// Whether counts are words.
+__device__ bool has_words(const run_output& count) {
+    return count.data == nullptr || count.type != dtype::f64;
+}
+__device__ bool is_none_or_float(const run_output& result) {
+    return result.data == nullptr || result.type == dtype::f32;
+}
 
-    struct pixel {
-        int x;
-        bool counts;
-    };
-    __device__ pixel at(int row, int col, int channel) const {
-        const auto byte = [&](const plane_view& plane, int element) {
-            return int{reinterpret_cast<const u8*>(plane.image + row * plane.image_stride)[element]};
-        };
-        const int x = byte(t, col * t.channels + channel);
-        bool counts = !t.has_nodata || x != static_cast<int>(t.nodata & 0xffu);
-        if (t.mask.image != nullptr)
-            counts = counts & (byte(t.mask, t.mask.channels == 1 ? col : col * t.channels + channel) != 0);
-        return {x, counts};
+/// The rows of a batch in one result.
+template <typename T, int Rows>
+struct output_rows {
+    T* row[Rows];
+
+    template <typename Batch>
+    __device__ output_rows(const run_output& to, const Batch& batch) {
+#pragma unroll
+        for (int j = 0; j < Rows; ++j)
+            row[j] = to.data == nullptr ? nullptr : reinterpret_cast<T*>(to.data + (batch.row + j) * to.row_stride);
+    }
+    __device__ void store(int j, int element, T x) const {
+        if (row[0] != nullptr) store_streaming(row[j] + element, x);
+    }
+};
+template <int Rows>
+struct count_rows : output_rows<u32, Rows> {
+    u32 floats;
+
+    template <typename Batch>
+    __device__ count_rows(const run_output& to, const Batch& batch)
+        : output_rows<u32, Rows>(to, batch), floats(to.type == dtype::f32 ? ~0u : 0) {}
+    __device__ void store(int j, int element, int n) const {
+        const u32 real = __float_as_uint(static_cast<float>(n));
+        output_rows<u32, Rows>::store(j, element, (real & floats) | (static_cast<u32>(n) & ~floats));
     }
 };
 
-__device__ void store_count(const run_output& to, int row, int element, int n) {
-    if (to.data == nullptr) return;
-    if (to.type == dtype::f64) return store_element(to, row, element, n);
-    store_streaming(reinterpret_cast<u32*>(to.data + row * to.row_stride) + element,
-                    to.type == dtype::f32 ? __float_as_uint(static_cast<float>(n)) : static_cast<u32>(n));
-}
+/// A batch's pixels around which windows lie, and which of them count.
+template <int Rows>
+class own_pixels_of_rows {
+  public:
+    template <typename Batch>
+    __device__ own_pixels_of_rows(const fused_view& t, const Batch& batch)
+        : t_(t), channel_(batch.channel), nodata_(t.has_nodata ? static_cast<int>(t.nodata & 0xffu) : -1) {
+#pragma unroll
+        for (int j = 0; j < Rows; ++j) {
+            const int row = batch.row + (j < batch.valid ? j : 0);
+            image_[j] = reinterpret_cast<const u8*>(t.image + row * t.image_stride);
+            mask_[j] = reinterpret_cast<const u8*>(t.mask.image + row * t.mask.image_stride);
+        }
+    }
+    __device__ void read(int col, int (&x)[Rows], bool (&counts)[Rows]) const {
+        const int element = col * t_.channels + channel_, place = t_.mask.channels == 1 ? col : element;
+        int mask[Rows];
+#pragma unroll
+        for (int j = 0; j < Rows; ++j) {
+            x[j] = image_[j][element];
+            mask[j] = t_.mask.image != nullptr ? mask_[j][place] : 1;
+        }
+#pragma unroll
+        for (int j = 0; j < Rows; ++j) counts[j] = (mask[j] != 0) & (x[j] != nodata_);
+    }
 
-__device__ float* floats_of(const run_output& to, int row) {
-    return reinterpret_cast<float*>(to.data + row * to.row_stride);
-}
+  private:
+    const fused_view& t_;
+    int channel_, nodata_;
+    const u8 *image_[Rows], *mask_[Rows];
+};
 
 /// Whether a window of so many pixels has a result.
 __device__ u32 least_of(const real_finish& to) {
     return to.least < 4e9 ? static_cast<u32>(to.least) : ~0u;
 }
-
-constexpr int counted_moment_registers = 128;
 
 /// What all threads of a block share; of their registers few are left.
 struct threshold_decision {
@@ -158,12 +180,15 @@ struct threshold_decision {
     u32 flat_exceeds[8];  ///< bit x: whether x exceeds the threshold where all pixels of a window are x
 };
 
+constexpr int counted_moment_registers = 128;
+
 /// A column a thread, so that warps write side by side.
 template <typename Slide>
 __global__ __maxnreg__(counted_moment_registers) void counted_threshold_kernel(
     const __grid_constant__ fused_view t, const __grid_constant__ real_finish to) {
+    constexpr int rows = Slide::rows;
     constexpr bool squares = requires(typename Slide::sums w) { w.count; };
-    const bool limits = to.task == real_task::limit;
+    const bool binary = to.task == real_task::threshold, in_words = binary && has_words(to.count);
     __shared__ threshold_decision s;
     threshold_terms terms = to.terms;
     if (terms.method == threshold_method::wolf) {
@@ -179,32 +204,42 @@ __global__ __maxnreg__(counted_moment_registers) void counted_threshold_kernel(
         s.error = decides ? rule.error : INFINITY;
         s.terms = terms;
         s.yes = static_cast<u8>(to.yes);
-        s.fill = limits ? u8{0} : static_cast<u8>(to.mean.fill);
+        s.fill = binary ? static_cast<u8>(to.mean.fill) : u8{0};
     }
     for (int x = static_cast<int>(threadIdx.x); x < 256; x += static_cast<int>(blockDim.x)) {
         const unsigned bits = __ballot_sync(~0u, x > limit_of(terms, x, x, 0));
         if (x % 32 == 0) s.flat_exceeds[x / 32] = bits;
     }
     const u32 least = least_of(to);
-    const own_pixels_of pixels{t};
     for_each_batch<Slide>(t, [&](const auto& batch) {
+        const own_pixels_of_rows<rows> pixels(t, batch);
+        const auto define = [&](int j, int element, bool given, int x, const byte_moments& m) {
+            store_by_definition(to, s.terms, batch.row + j, element, given, x, m.total(), as_double(m.above), m.n);
+        };
+        if (!in_words)
+            return batch.for_each_column(false, [&](int col, const typename Slide::sums& w) {
+                int x[rows];
+                bool counts[rows];
+                pixels.read(col, x, counts);
+                for (int j = 0; j < rows && j < batch.valid; ++j) {
+                    const byte_moments m = moments_of(w, j);
+                    define(j, col * t.channels + batch.channel, counts[j] & (static_cast<u32>(m.n) >= least), x[j], m);
+                }
+            });
+        const output_rows<u8, rows> result(to.mean, batch);
+        const count_rows<rows> count(to.count, batch);
         batch.for_each_column(false, [&](int col, const typename Slide::sums& w) {
             const int element = col * t.channels + batch.channel;
-            typename own_pixels_of::pixel own[Slide::rows];
+            int own[rows];
+            bool counts[rows];
+            pixels.read(col, own, counts);
 #pragma unroll
-            for (int j = 0; j < Slide::rows; ++j)
-                own[j] = pixels.at(batch.row + (j < batch.valid ? j : 0), col, batch.channel);
-#pragma unroll
-            for (int j = 0; j < Slide::rows; ++j) {
+            for (int j = 0; j < rows; ++j) {
                 if (j >= batch.valid) break;
-                const int row = batch.row + j, x = own[j].x;
+                const int x = own[j];
                 const byte_moments m = moments_of(w, j);
-                const bool given = own[j].counts & (static_cast<u32>(m.n) >= least);
-                store_count(to.count, row, element, m.n);
-                if (limits) {
-                    store_limit(to.mean, row, element, given, s.terms, x, m.total(), as_double(m.above), m.n);
-                    continue;
-                }
+                const bool given = counts[j] & (static_cast<u32>(m.n) >= least);
+                count.store(j, element, m.n);
                 // By how much a threshold exceeds its pixel.
                 const float y = inverse_of(m.n), mean = __fmaf_rn(static_cast<float>(m.sum), y, 128.0f);
                 const float4 rule = s.rule;
@@ -217,86 +252,124 @@ __global__ __maxnreg__(counted_moment_registers) void counted_threshold_kernel(
                 }
                 const float margin = limit - static_cast<float>(x);
                 bool exceeds = margin < 0;
-                if (given && !(fabsf(margin) > s.error))
-                    exceeds = m.is_flat(x)
-                                  ? (s.flat_exceeds[x / 32] >> (x % 32) & 1u) != 0
-                                  : x > limit_by_definition(s.terms, x, m.total(), as_double(m.above), m.n);
-                reinterpret_cast<u8*>(to.mean.data + row * to.mean.row_stride)[element] =
-                    given ? (exceeds ? s.yes : u8{0}) : s.fill;
+                if (given && !(fabsf(margin) > s.error)) {
+                    if (!m.is_flat(x)) {
+                        define(j, element, true, x, m);
+                        continue;
+                    }
+                    exceeds = (s.flat_exceeds[x / 32] >> (x % 32) & 1u) != 0;
+                }
+                result.row[j][element] = given ? (exceeds ? s.yes : u8{0}) : s.fill;
             }
         });
     });
 }
 
-/// Statistics, contrast and extremes.
+/// Statistics, contrast and extremes, as above.
 template <typename Slide>
 __global__ __maxnreg__(counted_moment_registers) void counted_moment_kernel(const __grid_constant__ fused_view t,
                                                                             const __grid_constant__ real_finish to) {
-    double largest = 0, at_most_largest = 0;  // variance, and what leaves room for a rounding
+    constexpr int rows = Slide::rows;
+    using sums = typename Slide::sums;
+    double largest = 0, near_largest = 0;  // variance, and what leaves room for a rounding
     int smallest = 256;
-    const auto none_or_float = [](const run_output& result) {
-        return result.data == nullptr || result.type == dtype::f32;
-    };
-    const bool floats =
-        none_or_float(to.mean) && none_or_float(to.deviation) && to.variance.data == nullptr && to.sum.data == nullptr;
+    const bool in_words =
+        has_words(to.count) && (to.task != real_task::statistics ||
+                                (is_none_or_float(to.mean) && is_none_or_float(to.deviation) &&
+                                 to.variance.data == nullptr && to.sum.data == nullptr));
     const u32 least = least_of(to);
-    const own_pixels_of pixels{t};
     for_each_batch<Slide>(t, [&](const auto& batch) {
-        batch.for_each_column(false, [&](int col, const typename Slide::sums& w) {
-            const int element = col * t.channels + batch.channel;
-            typename own_pixels_of::pixel own[Slide::rows] = {};
-            if (to.task != real_task::statistics)
+        const own_pixels_of_rows<rows> pixels(t, batch);
+        const auto define = [&](int j, int element, bool given, int x, const byte_moments& m) {
+            store_by_definition(to, to.terms, batch.row + j, element, given, x, m.total(), as_double(m.above), m.n);
+        };
+        const auto statistics = [&](auto narrow) {
+            const output_rows<float, rows> means(to.mean, batch), deviations(to.deviation, batch);
+            const count_rows<rows> count(to.count, batch);
+            const auto mean_fill = static_cast<float>(to.mean.fill), fill = static_cast<float>(to.deviation.fill);
+            batch.for_each_column(false, [&](int col, const sums& w) {
+                const int element = col * t.channels + batch.channel;
 #pragma unroll
-                for (int j = 0; j < Slide::rows; ++j)
-                    own[j] = pixels.at(batch.row + (j < batch.valid ? j : 0), col, batch.channel);
+                for (int j = 0; j < rows; ++j) {
+                    if (j >= batch.valid) break;
+                    const byte_moments m = moments_of(w, j);
+                    const bool given = static_cast<u32>(m.n) >= least;
+                    const double above = as_double(m.above);
+                    const float y = inverse_of(m.n), mean = mean_of<narrow()>(m.total(), m.n, y);
+                    const narrowed near = deviation_of(above, m.n, y);
+                    const float deviation = m.above == 0 ? 0 : __uint_as_float(near.bits);
+                    means.store(j, element, given ? mean : mean_fill);
+                    deviations.store(j, element, given ? deviation : fill);
+                    count.store(j, element, m.n);
+                    if (given & near.doubtful & (m.above != 0)) define(j, element, true, 0, m);
+                }
+            });
+        };
+        const auto contrast = [&] {
+            const output_rows<float, rows> result(to.mean, batch);
+            const count_rows<rows> count(to.count, batch);
+            const auto fill = static_cast<float>(to.mean.fill);
+            batch.for_each_column(false, [&](int col, const sums& w) {
+                const int element = col * t.channels + batch.channel;
+                int x[rows];
+                bool counts[rows];
+                pixels.read(col, x, counts);
 #pragma unroll
-            for (int j = 0; j < Slide::rows; ++j) {
-                if (j >= batch.valid) break;
-                const int row = batch.row + j, x = own[j].x;
-                const byte_moments m = moments_of(w, j);
-                const bool given = static_cast<u32>(m.n) >= least;
-                const double above = as_double(m.above);
-                store_count(to.count, row, element, m.n);
-                if (to.task == real_task::extremes) {
-                    const double n = as_double(m.n);
-                    if (given && above > at_most_largest * (n * n)) {
-                        const double variance = above / (n * n);
-                        largest = variance > largest ? variance : largest;
-                        at_most_largest = largest * (1 - 0x1p-50);
-                    }
-                    if ((given & own[j].counts) && x < smallest) smallest = x;
-                } else if (to.task == real_task::contrast) {
+                for (int j = 0; j < rows; ++j) {
+                    if (j >= batch.valid) break;
+                    const byte_moments m = moments_of(w, j);
+                    const bool given = counts[j] & (static_cast<u32>(m.n) >= least);
                     // As float_rules of fused_moments.cu has it.
-                    const double n = as_double(m.n), y = inverse_root_approximately(above), slight = to.epsilon * n;
-                    const int over = x * m.n - m.total(), off = over < 0 ? -over : over;
+                    const double above = as_double(m.above), slight = to.epsilon * as_double(m.n),
+                                 y = inverse_root_approximately(above);
+                    const int over = x[j] * m.n - m.total(), off = over < 0 ? -over : over;
                     const narrowed near(as_double(over) * __fma_rn(0.5 * y, __fma_rn(-(above * y), y, 1.0), y));
                     const bool decided = (above > slight * slight * (1 + 0x1p-40)) & (off >= (m.n + 63) / 64) &
                                          !near.doubtful;
-                    float contrast = over == 0 ? 0 : __uint_as_float(near.bits);
-                    if (!(given & own[j].counts))
-                        contrast = static_cast<float>(to.mean.fill);
-                    else if (!decided & (over != 0))
-                        contrast = contrast_by_definition(x, m.total(), above, m.n, to.epsilon);
-                    store_streaming(floats_of(to.mean, row) + element, contrast);
-                } else if (floats) {
-                    const float y = inverse_of(m.n);
-                    if (to.mean.data != nullptr)
-                        store_streaming(floats_of(to.mean, row) + element,
-                                        given ? mean_of(m.total(), m.n, y) : static_cast<float>(to.mean.fill));
-                    if (to.deviation.data != nullptr) {
-                        const narrowed near = deviation_of(above, m.n, y);
-                        float deviation = above == 0 ? 0 : __uint_as_float(near.bits);
-                        if (!given)
-                            deviation = static_cast<float>(to.deviation.fill);
-                        else if (near.doubtful & (above != 0))
-                            deviation = deviation_by_definition(above, m.n);
-                        store_streaming(floats_of(to.deviation, row) + element, deviation);
-                    }
-                } else {
-                    store_by_definition(to, row, element, given, m.total(), above, m.n);
+                    count.store(j, element, m.n);
+                    result.store(j, element, !given ? fill : over == 0 ? 0 : __uint_as_float(near.bits));
+                    if (given & !decided & (over != 0)) define(j, element, true, x[j], m);
                 }
-            }
-        });
+            });
+        };
+        const auto extremes = [&] {
+            batch.for_each_column(false, [&](int col, const sums& w) {
+                int x[rows];
+                bool counts[rows];
+                pixels.read(col, x, counts);
+                for (int j = 0; j < rows && j < batch.valid; ++j) {
+                    const byte_moments m = moments_of(w, j);
+                    if (static_cast<u32>(m.n) < least) continue;
+                    const double above = as_double(m.above), n = as_double(m.n);
+                    if (above > near_largest * (n * n)) {
+                        const double variance = above / (n * n);
+                        largest = variance > largest ? variance : largest;
+                        near_largest = largest * (1 - 0x1p-50);
+                    }
+                    if (counts[j] && x[j] < smallest) smallest = x[j];
+                }
+            });
+        };
+        if (to.task == real_task::extremes) {
+            extremes();
+        } else if (!in_words) {
+            batch.for_each_column(false, [&](int col, const sums& w) {
+                int x[rows];
+                bool counts[rows];
+                pixels.read(col, x, counts);
+                for (int j = 0; j < rows && j < batch.valid; ++j) {
+                    const byte_moments m = moments_of(w, j);
+                    const bool given = static_cast<u32>(m.n) >= least && (counts[j] || to.task == real_task::statistics);
+                    define(j, col * t.channels + batch.channel, given, x[j], m);
+                }
+            });
+        } else if (to.task == real_task::contrast) {
+            contrast();
+        } else if (t.rows.full * t.cols.full <= narrow_pixels) {
+            statistics(std::true_type{});
+        } else {
+            statistics(std::false_type{});
+        }
     });
     if (to.task != real_task::extremes) return;
     join_extremes(to.extremes, static_cast<int>(blockIdx.y), largest, smallest < 256 ? smallest : INFINITY);
