@@ -76,9 +76,9 @@ __device__ float inverse_of(int n) {
 constexpr int narrow_pixels = (1 << 24) / 255;
 
 /// The mean's definition, from y = inverse_of(n). `low` is what a float does not hold of a total: q has an error of
-/// 2^-23 of itself, so what the total is above n q is exact, and at most 2^-21 of it, and the sum misses the quotient by
-/// less than 2^-44. It is at least 2^-42 of itself away from halfway between two floats, unless it lies there; then n
-/// is 2^17, whose inverse is exact.
+/// 2^-23 of itself, so what the total is above n q is exact, and at most 2^-21 of it, and the sum misses the quotient
+/// by less than 2^-44. It is at least 2^-42 of itself away from halfway between two floats, unless it lies there; then
+/// n is 2^17, whose inverse is exact.
 template <bool Narrow>
 __device__ float mean_of(int total, int n, float y) {
     const int low = !Narrow && total >= 1 << 24 ? total & 3 : 0;
@@ -134,36 +134,54 @@ struct count_rows : output_rows<u32, Rows> {
     }
 };
 
-/// A batch's pixels around which windows lie, and which of them count.
+/// A batch's pixels around which windows lie, and which of them count, in the order of window_batch::for_each_column():
+/// those of a thread's next column are asked for while it works on one.
 template <int Rows>
-class own_pixels_of_rows {
+class own_pixels {
   public:
     template <typename Batch>
-    __device__ own_pixels_of_rows(const fused_view& t, const Batch& batch)
-        : t_(t), channel_(batch.channel), nodata_(t.has_nodata ? static_cast<int>(t.nodata & 0xffu) : -1) {
+    __device__ own_pixels(const fused_view& t, const Batch& batch)
+        : t_(t),
+          channel_(batch.channel),
+          last_(batch.end - 1),
+          step_(batch.threads),
+          nodata_(t.has_nodata ? static_cast<int>(t.nodata & 0xffu) : -1) {
 #pragma unroll
         for (int j = 0; j < Rows; ++j) {
             const int row = batch.row + (j < batch.valid ? j : 0);
             image_[j] = reinterpret_cast<const u8*>(t.image + row * t.image_stride);
             mask_[j] = reinterpret_cast<const u8*>(t.mask.image + row * t.mask.image_stride);
         }
+        ask(batch.begin + batch.thread);
     }
-    __device__ void read(int col, int (&x)[Rows], bool (&counts)[Rows]) const {
-        const int element = col * t_.channels + channel_, place = t_.mask.channels == 1 ? col : element;
-        int mask[Rows];
+    /// Of column `col`.
+    __device__ void take(int col) {
 #pragma unroll
         for (int j = 0; j < Rows; ++j) {
-            x[j] = image_[j][element];
-            mask[j] = t_.mask.image != nullptr ? mask_[j][place] : 1;
+            x[j] = next_[j];
+            counts[j] = (next_mask_[j] != 0) & (x[j] != nodata_);
         }
-#pragma unroll
-        for (int j = 0; j < Rows; ++j) counts[j] = (mask[j] != 0) & (x[j] != nodata_);
+        ask(col + step_);
     }
 
+    int x[Rows];
+    bool counts[Rows];
+
   private:
+    __device__ void ask(int col) {
+        col = col < last_ ? col : last_;
+        const int element = col * t_.channels + channel_, place = t_.mask.channels == 1 ? col : element;
+#pragma unroll
+        for (int j = 0; j < Rows; ++j) {
+            next_[j] = image_[j][element];
+            next_mask_[j] = t_.mask.image != nullptr ? mask_[j][place] : 1;
+        }
+    }
+
     const fused_view& t_;
-    int channel_, nodata_;
+    int channel_, last_, step_, nodata_;
     const u8 *image_[Rows], *mask_[Rows];
+    int next_[Rows], next_mask_[Rows];
 };
 
 /// Whether a window of so many pixels has a result.
@@ -184,10 +202,12 @@ constexpr int counted_moment_registers = 128;
 
 /// A column a thread, so that warps write side by side.
 template <typename Slide>
-__global__ __maxnreg__(counted_moment_registers) void counted_threshold_kernel(
-    const __grid_constant__ fused_view t, const __grid_constant__ real_finish to) {
+__global__ __maxnreg__(counted_moment_registers) void counted_threshold_kernel(const __grid_constant__ fused_view t,
+                                                                               const __grid_constant__ real_finish to) {
     constexpr int rows = Slide::rows;
-    constexpr bool squares = requires(typename Slide::sums w) { w.count; };
+    constexpr bool squares = requires(typename Slide::sums w) {
+        w.count;
+    };
     const bool binary = to.task == real_task::threshold, in_words = binary && has_words(to.count);
     __shared__ threshold_decision s;
     threshold_terms terms = to.terms;
@@ -212,41 +232,38 @@ __global__ __maxnreg__(counted_moment_registers) void counted_threshold_kernel(
     }
     const u32 least = least_of(to);
     for_each_batch<Slide>(t, [&](const auto& batch) {
-        const own_pixels_of_rows<rows> pixels(t, batch);
+        own_pixels<rows> own(t, batch);
         const auto define = [&](int j, int element, bool given, int x, const byte_moments& m) {
             store_by_definition(to, s.terms, batch.row + j, element, given, x, m.total(), as_double(m.above), m.n);
         };
         if (!in_words)
             return batch.for_each_column(false, [&](int col, const typename Slide::sums& w) {
-                int x[rows];
-                bool counts[rows];
-                pixels.read(col, x, counts);
+                own.take(col);
                 for (int j = 0; j < rows && j < batch.valid; ++j) {
                     const byte_moments m = moments_of(w, j);
-                    define(j, col * t.channels + batch.channel, counts[j] & (static_cast<u32>(m.n) >= least), x[j], m);
+                    const bool given = own.counts[j] & (static_cast<u32>(m.n) >= least);
+                    define(j, col * t.channels + batch.channel, given, own.x[j], m);
                 }
             });
         const output_rows<u8, rows> result(to.mean, batch);
         const count_rows<rows> count(to.count, batch);
         batch.for_each_column(false, [&](int col, const typename Slide::sums& w) {
             const int element = col * t.channels + batch.channel;
-            int own[rows];
-            bool counts[rows];
-            pixels.read(col, own, counts);
+            own.take(col);
 #pragma unroll
             for (int j = 0; j < rows; ++j) {
                 if (j >= batch.valid) break;
-                const int x = own[j];
+                const int x = own.x[j];
                 const byte_moments m = moments_of(w, j);
-                const bool given = counts[j] & (static_cast<u32>(m.n) >= least);
+                const bool given = own.counts[j] & (static_cast<u32>(m.n) >= least);
                 count.store(j, element, m.n);
                 // By how much a threshold exceeds its pixel.
                 const float y = inverse_of(m.n), mean = __fmaf_rn(static_cast<float>(m.sum), y, 128.0f);
                 const float4 rule = s.rule;
                 float limit = __fmaf_rn(rule.y, mean, rule.x);
                 if constexpr (squares) {
-                    const float numerator = __fmaf_rn(static_cast<float>(static_cast<u32>(m.above >> 32)), 4294967296.0f,
-                                                      static_cast<float>(static_cast<u32>(m.above)));
+                    const float numerator = __fmaf_rn(static_cast<float>(static_cast<u32>(m.above >> 32)),
+                                                      4294967296.0f, static_cast<float>(static_cast<u32>(m.above)));
                     const float deviation = root_within_two_units(numerator) * y;
                     limit = __fmaf_rn(deviation, __fmaf_rn(rule.w, mean, rule.z), limit);
                 }
@@ -273,13 +290,11 @@ __global__ __maxnreg__(counted_moment_registers) void counted_moment_kernel(cons
     using sums = typename Slide::sums;
     double largest = 0, near_largest = 0;  // variance, and what leaves room for a rounding
     int smallest = 256;
-    const bool in_words =
-        has_words(to.count) && (to.task != real_task::statistics ||
-                                (is_none_or_float(to.mean) && is_none_or_float(to.deviation) &&
-                                 to.variance.data == nullptr && to.sum.data == nullptr));
+    const bool in_words = has_words(to.count) && (to.task != real_task::statistics ||
+                                                  (is_none_or_float(to.mean) && is_none_or_float(to.deviation) &&
+                                                   to.variance.data == nullptr && to.sum.data == nullptr));
     const u32 least = least_of(to);
     for_each_batch<Slide>(t, [&](const auto& batch) {
-        const own_pixels_of_rows<rows> pixels(t, batch);
         const auto define = [&](int j, int element, bool given, int x, const byte_moments& m) {
             store_by_definition(to, to.terms, batch.row + j, element, given, x, m.total(), as_double(m.above), m.n);
         };
@@ -306,37 +321,35 @@ __global__ __maxnreg__(counted_moment_registers) void counted_moment_kernel(cons
             });
         };
         const auto contrast = [&] {
+            own_pixels<rows> own(t, batch);
             const output_rows<float, rows> result(to.mean, batch);
             const count_rows<rows> count(to.count, batch);
             const auto fill = static_cast<float>(to.mean.fill);
             batch.for_each_column(false, [&](int col, const sums& w) {
                 const int element = col * t.channels + batch.channel;
-                int x[rows];
-                bool counts[rows];
-                pixels.read(col, x, counts);
+                own.take(col);
 #pragma unroll
                 for (int j = 0; j < rows; ++j) {
                     if (j >= batch.valid) break;
                     const byte_moments m = moments_of(w, j);
-                    const bool given = counts[j] & (static_cast<u32>(m.n) >= least);
+                    const bool given = own.counts[j] & (static_cast<u32>(m.n) >= least);
                     // As float_rules of fused_moments.cu has it.
                     const double above = as_double(m.above), slight = to.epsilon * as_double(m.n),
                                  y = inverse_root_approximately(above);
-                    const int over = x[j] * m.n - m.total(), off = over < 0 ? -over : over;
+                    const int over = own.x[j] * m.n - m.total(), off = over < 0 ? -over : over;
                     const narrowed near(as_double(over) * __fma_rn(0.5 * y, __fma_rn(-(above * y), y, 1.0), y));
-                    const bool decided = (above > slight * slight * (1 + 0x1p-40)) & (off >= (m.n + 63) / 64) &
-                                         !near.doubtful;
+                    const bool decided =
+                        (above > slight * slight * (1 + 0x1p-40)) & (off >= (m.n + 63) / 64) & !near.doubtful;
                     count.store(j, element, m.n);
                     result.store(j, element, !given ? fill : over == 0 ? 0 : __uint_as_float(near.bits));
-                    if (given & !decided & (over != 0)) define(j, element, true, x[j], m);
+                    if (given & !decided & (over != 0)) define(j, element, true, own.x[j], m);
                 }
             });
         };
         const auto extremes = [&] {
+            own_pixels<rows> own(t, batch);
             batch.for_each_column(false, [&](int col, const sums& w) {
-                int x[rows];
-                bool counts[rows];
-                pixels.read(col, x, counts);
+                own.take(col);
                 for (int j = 0; j < rows && j < batch.valid; ++j) {
                     const byte_moments m = moments_of(w, j);
                     if (static_cast<u32>(m.n) < least) continue;
@@ -346,21 +359,21 @@ __global__ __maxnreg__(counted_moment_registers) void counted_moment_kernel(cons
                         largest = variance > largest ? variance : largest;
                         near_largest = largest * (1 - 0x1p-50);
                     }
-                    if (counts[j] && x[j] < smallest) smallest = x[j];
+                    if (own.counts[j] && own.x[j] < smallest) smallest = own.x[j];
                 }
             });
         };
         if (to.task == real_task::extremes) {
             extremes();
         } else if (!in_words) {
+            own_pixels<rows> own(t, batch);
             batch.for_each_column(false, [&](int col, const sums& w) {
-                int x[rows];
-                bool counts[rows];
-                pixels.read(col, x, counts);
+                own.take(col);
                 for (int j = 0; j < rows && j < batch.valid; ++j) {
                     const byte_moments m = moments_of(w, j);
-                    const bool given = static_cast<u32>(m.n) >= least && (counts[j] || to.task == real_task::statistics);
-                    define(j, col * t.channels + batch.channel, given, x[j], m);
+                    const bool given =
+                        static_cast<u32>(m.n) >= least && (own.counts[j] || to.task == real_task::statistics);
+                    define(j, col * t.channels + batch.channel, given, own.x[j], m);
                 }
             });
         } else if (to.task == real_task::contrast) {

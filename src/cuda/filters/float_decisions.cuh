@@ -37,10 +37,10 @@ struct narrowed {
 /// T = at_zero + mean * m + deviation * s + product * m * s, and how far it may be off in single precision.
 ///
 /// With u = 2^-24: a sum of at most 2^18 centred pixels, |S| / n <= 128, times 1 / n has an error of 256 u, and m =
-/// that + 128 one of 512 u. The numerator of the variance, below 2^50, is made of two halves with an error of 2 u, its root
-/// has half of that and 2 u of its own, s = root / n <= 128 two more: 5 u or 640 u in all. The rest are the roundings
-/// of the coefficients, products and sums, each of its magnitude with m <= 255, x <= 255; 1 % covers what is of second
-/// order, and the definition's own roundings, some 2^-48 of the magnitudes, lie far below.
+/// that + 128 one of 512 u. The numerator of the variance, below 2^50, is made of two halves with an error of 2 u, its
+/// root has half of that and 2 u of its own, s = root / n <= 128 two more: 5 u or 640 u in all. The rest are the
+/// roundings of the coefficients, products and sums, each of its magnitude with m <= 255, x <= 255; 1 % covers what is
+/// of second order, and the definition's own roundings, some 2^-48 of the magnitudes, lie far below.
 struct float_rule {
     float at_zero, mean, deviation, product, error;
 

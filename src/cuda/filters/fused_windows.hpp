@@ -19,11 +19,11 @@ enum class fused_sums {
     wide,     ///< sums of 64 bits
     squares,  ///< sums and sums of squares: of 32 bits each for 8u, of 64 for the rest
     counted_squares,  ///< the same of pixels of 8u that count, and how many they are
-    counted,  ///< sums of integers that count, and how many they are, in 64 bits
-    reals,    ///< sums of floats in double
-    counted_reals,   ///< the same of those that count, and how many they are
-    weighted_reals,  ///< the same of floats times their weights, and of weights
-    squared_reals,   ///< the same of squares of floats, and of floats
+    counted,          ///< sums of integers that count, and how many they are, in 64 bits
+    reals,            ///< sums of floats in double
+    counted_reals,    ///< the same of those that count, and how many they are
+    weighted_reals,   ///< the same of floats times their weights, and of weights
+    squared_reals,    ///< the same of squares of floats, and of floats
 };
 
 /// Whether fused kernels take the windows of a job: not if their numbers leave the sums' types, or windows reach
