@@ -1044,7 +1044,7 @@ MUTANTS = (
            "given && !(fabsf(margin) > s.error)",
            "false"),
     Mutant("deviations_of_any_doubt", "deviations of masked bytes near the middle between two floats are not looked at again",
-           "src/cuda/filters/counted_moments.cu", "counted moments", "real_windows_test.masked*",
+           "src/cuda/filters/counted_moments.cu", "counted moments", "real_windows_test.deviations*",
            "given & near.doubtful & (m.above != 0)",
            "false"),
     Mutant("emptiest_windows_not_seen", "fits of few pixels have the errors of all that a window may hold",
