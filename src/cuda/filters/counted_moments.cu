@@ -67,7 +67,7 @@ __device__ __noinline__ void store_by_definition(const real_finish& to, const th
 // ---- in single precision --------------------------------------------------------------------------------------------
 
 /// 1 / n within 2^-24 + 2^-46 of it, for n < 2^23 above 0: 1 - n y is exact.
-__device__ float inverse_of(int n) {
+__device__ float float_inverse_of(int n) {
     const float count = static_cast<float>(n), y = inverse_approximately(count);
     return __fmaf_rn(y, __fmaf_rn(-count, y, 1.0f), y);
 }
@@ -75,12 +75,12 @@ __device__ float inverse_of(int n) {
 /// Pixels whose totals are all below 2^24.
 constexpr int narrow_pixels = (1 << 24) / 255;
 
-/// The mean's definition, from y = inverse_of(n). `low` is what a float does not hold of a total: q has an error of
+/// The mean's definition, from y = float_inverse_of(n). `low` is what a float does not hold of a total: q has an error of
 /// 2^-23 of itself, so what the total is above n q is exact, and at most 2^-21 of it, and the sum misses the quotient
 /// by less than 2^-44. It is at least 2^-42 of itself away from halfway between two floats, unless it lies there; then
 /// n is 2^17, whose inverse is exact.
 template <bool Narrow>
-__device__ float mean_of(int total, int n, float y) {
+__device__ float float_mean_of(int total, int n, float y) {
     const int low = !Narrow && total >= 1 << 24 ? total & 3 : 0;
     const float t = static_cast<float>(total - low), q = t * y;
     float rest = __fmaf_rn(-static_cast<float>(n), q, t);
@@ -89,7 +89,7 @@ __device__ float mean_of(int total, int n, float y) {
 }
 
 /// As float_rules of fused_moments.cu has it, of a window of any number of pixels.
-__device__ narrowed deviation_of(double above, int n, float y) {
+__device__ narrowed float_deviation_of(double above, int n, float y) {
     const double root = inverse_root_approximately(above), g = above * root;
     const auto about = static_cast<double>(y);  // within 2^-23, and after a step of Newton's within 2^-46
     const double inverse = __fma_rn(about, __fma_rn(-as_double(n), about, 1.0), about);
@@ -258,7 +258,7 @@ __global__ __maxnreg__(counted_moment_registers) void counted_threshold_kernel(c
                 const bool given = own.counts[j] & (static_cast<u32>(m.n) >= least);
                 count.store(j, element, m.n);
                 // By how much a threshold exceeds its pixel.
-                const float y = inverse_of(m.n), mean = __fmaf_rn(static_cast<float>(m.sum), y, 128.0f);
+                const float y = float_inverse_of(m.n), mean = __fmaf_rn(static_cast<float>(m.sum), y, 128.0f);
                 const float4 rule = s.rule;
                 float limit = __fmaf_rn(rule.y, mean, rule.x);
                 if constexpr (squares) {
@@ -310,8 +310,8 @@ __global__ __maxnreg__(counted_moment_registers) void counted_moment_kernel(cons
                     const byte_moments m = moments_of(w, j);
                     const bool given = static_cast<u32>(m.n) >= least;
                     const double above = as_double(m.above);
-                    const float y = inverse_of(m.n), mean = mean_of<narrow()>(m.total(), m.n, y);
-                    const narrowed near = deviation_of(above, m.n, y);
+                    const float y = float_inverse_of(m.n), mean = float_mean_of<narrow()>(m.total(), m.n, y);
+                    const narrowed near = float_deviation_of(above, m.n, y);
                     const float deviation = m.above == 0 ? 0 : __uint_as_float(near.bits);
                     means.store(j, element, given ? mean : mean_fill);
                     deviations.store(j, element, given ? deviation : fill);
