@@ -75,10 +75,10 @@ __device__ float float_inverse_of(int n) {
 /// Pixels whose totals are all below 2^24.
 constexpr int narrow_pixels = (1 << 24) / 255;
 
-/// The mean's definition, from y = float_inverse_of(n). `low` is what a float does not hold of a total: q has an error of
-/// 2^-23 of itself, so what the total is above n q is exact, and at most 2^-21 of it, and the sum misses the quotient
-/// by less than 2^-44. It is at least 2^-42 of itself away from halfway between two floats, unless it lies there; then
-/// n is 2^17, whose inverse is exact.
+/// The mean's definition, from y = float_inverse_of(n). `low` is what a float does not hold of a total: q has an error
+/// of 2^-23 of itself, so what the total is above n q is exact, and at most 2^-21 of it, and the sum misses the
+/// quotient by less than 2^-44. It is at least 2^-42 of itself away from halfway between two floats, unless it lies
+/// there; then n is 2^17, whose inverse is exact.
 template <bool Narrow>
 __device__ float float_mean_of(int total, int n, float y) {
     const int low = !Narrow && total >= 1 << 24 ? total & 3 : 0;
@@ -250,33 +250,42 @@ __global__ __maxnreg__(counted_moment_registers) void counted_threshold_kernel(c
         batch.for_each_column(false, [&](int col, const typename Slide::sums& w) {
             const int element = col * t.channels + batch.channel;
             own.take(col);
+            // All rows' before the first is written, so that they do not wait for each other.
+            byte_moments m[rows];
+            bool given[rows], doubtful = false;
+            float margin[rows];  // by how much a threshold exceeds its pixel
+            const float4 rule = s.rule;
+            const auto in_doubt = [&](int j) { return given[j] & !(fabsf(margin[j]) > s.error); };
 #pragma unroll
             for (int j = 0; j < rows; ++j) {
-                if (j >= batch.valid) break;
-                const int x = own.x[j];
-                const byte_moments m = moments_of(w, j);
-                const bool given = own.counts[j] & (static_cast<u32>(m.n) >= least);
-                count.store(j, element, m.n);
-                // By how much a threshold exceeds its pixel.
-                const float y = float_inverse_of(m.n), mean = __fmaf_rn(static_cast<float>(m.sum), y, 128.0f);
-                const float4 rule = s.rule;
+                m[j] = moments_of(w, j);
+                given[j] = own.counts[j] & (static_cast<u32>(m[j].n) >= least);
+                const float y = float_inverse_of(m[j].n), mean = __fmaf_rn(static_cast<float>(m[j].sum), y, 128.0f);
                 float limit = __fmaf_rn(rule.y, mean, rule.x);
                 if constexpr (squares) {
-                    const float numerator = __fmaf_rn(static_cast<float>(static_cast<u32>(m.above >> 32)),
-                                                      4294967296.0f, static_cast<float>(static_cast<u32>(m.above)));
+                    const float numerator = __fmaf_rn(static_cast<float>(static_cast<u32>(m[j].above >> 32)),
+                                                      4294967296.0f, static_cast<float>(static_cast<u32>(m[j].above)));
                     const float deviation = root_within_two_units(numerator) * y;
                     limit = __fmaf_rn(deviation, __fmaf_rn(rule.w, mean, rule.z), limit);
                 }
-                const float margin = limit - static_cast<float>(x);
-                bool exceeds = margin < 0;
-                if (given && !(fabsf(margin) > s.error)) {
-                    if (!m.is_flat(x)) {
-                        define(j, element, true, x, m);
-                        continue;
-                    }
-                    exceeds = (s.flat_exceeds[x / 32] >> (x % 32) & 1u) != 0;
-                }
-                result.row[j][element] = given ? (exceeds ? s.yes : u8{0}) : s.fill;
+                margin[j] = limit - static_cast<float>(own.x[j]);
+                doubtful |= in_doubt(j);
+            }
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                if (j >= batch.valid) break;
+                count.store(j, element, m[j].n);
+                result.row[j][element] = given[j] ? (margin[j] < 0 ? s.yes : u8{0}) : s.fill;
+            }
+            if (!doubtful) return;
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                if (j >= batch.valid || !in_doubt(j)) continue;
+                const int x = own.x[j];
+                if (m[j].is_flat(x))
+                    result.row[j][element] = (s.flat_exceeds[x / 32] >> (x % 32) & 1u) != 0 ? s.yes : u8{0};
+                else
+                    define(j, element, true, x, m[j]);
             }
         });
     });
@@ -304,19 +313,27 @@ __global__ __maxnreg__(counted_moment_registers) void counted_moment_kernel(cons
             const auto mean_fill = static_cast<float>(to.mean.fill), fill = static_cast<float>(to.deviation.fill);
             batch.for_each_column(false, [&](int col, const sums& w) {
                 const int element = col * t.channels + batch.channel;
+                // As for thresholds.
+                byte_moments m[rows];
+                bool given[rows], doubtful[rows];
+                float mean[rows], deviation[rows];
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    m[j] = moments_of(w, j);
+                    given[j] = static_cast<u32>(m[j].n) >= least;
+                    const float y = float_inverse_of(m[j].n);
+                    const narrowed near = float_deviation_of(as_double(m[j].above), m[j].n, y);
+                    mean[j] = given[j] ? float_mean_of<narrow()>(m[j].total(), m[j].n, y) : mean_fill;
+                    deviation[j] = !given[j] ? fill : m[j].above == 0 ? 0 : __uint_as_float(near.bits);
+                    doubtful[j] = given[j] & near.doubtful & (m[j].above != 0);
+                }
 #pragma unroll
                 for (int j = 0; j < rows; ++j) {
                     if (j >= batch.valid) break;
-                    const byte_moments m = moments_of(w, j);
-                    const bool given = static_cast<u32>(m.n) >= least;
-                    const double above = as_double(m.above);
-                    const float y = float_inverse_of(m.n), mean = float_mean_of<narrow()>(m.total(), m.n, y);
-                    const narrowed near = float_deviation_of(above, m.n, y);
-                    const float deviation = m.above == 0 ? 0 : __uint_as_float(near.bits);
-                    means.store(j, element, given ? mean : mean_fill);
-                    deviations.store(j, element, given ? deviation : fill);
-                    count.store(j, element, m.n);
-                    if (given & near.doubtful & (m.above != 0)) define(j, element, true, 0, m);
+                    means.store(j, element, mean[j]);
+                    deviations.store(j, element, deviation[j]);
+                    count.store(j, element, m[j].n);
+                    if (doubtful[j]) define(j, element, true, 0, m[j]);
                 }
             });
         };
