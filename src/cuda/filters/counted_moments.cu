@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <stdexcept>
+#include <type_traits>
 
 // Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
 
@@ -93,7 +94,7 @@ __device__ narrowed float_deviation_of(double above, int n, float y) {
     const double root = inverse_root_approximately(above), g = above * root;
     const auto about = static_cast<double>(y);  // within 2^-23, and after a step of Newton's within 2^-46
     const double inverse = __fma_rn(about, __fma_rn(-as_double(n), about, 1.0), about);
-    return narrowed(__fma_rn(__fma_rn(-g, g, above), 0.5 * root, g) * inverse);
+    return narrowed(__fma_rn(__fma_rn(-g, g, above), 0.5 * root, g) * inverse, std::false_type{});
 }
 
 // ---- kernels --------------------------------------------------------------------------------------------------------
@@ -345,21 +346,29 @@ __global__ __maxnreg__(counted_moment_registers) void counted_moment_kernel(cons
             batch.for_each_column(false, [&](int col, const sums& w) {
                 const int element = col * t.channels + batch.channel;
                 own.take(col);
+                byte_moments m[rows];
+                bool doubtful[rows];
+                float contrast_of[rows];
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    m[j] = moments_of(w, j);
+                    const int n = m[j].n, over = own.x[j] * n - m[j].total(), off = over < 0 ? -over : over;
+                    const bool given = own.counts[j] & (static_cast<u32>(n) >= least);
+                    // As float_rules of fused_moments.cu has it.
+                    const double above = as_double(m[j].above), slight = to.epsilon * as_double(n),
+                                 y = inverse_root_approximately(above);
+                    const narrowed near(as_double(over) * __fma_rn(0.5 * y, __fma_rn(-(above * y), y, 1.0), y));
+                    const bool decided =
+                        (above > slight * slight * (1 + 0x1p-40)) & (off >= (n + 63) / 64) & !near.doubtful;
+                    contrast_of[j] = !given ? fill : over == 0 ? 0 : __uint_as_float(near.bits);
+                    doubtful[j] = given & !decided & (over != 0);
+                }
 #pragma unroll
                 for (int j = 0; j < rows; ++j) {
                     if (j >= batch.valid) break;
-                    const byte_moments m = moments_of(w, j);
-                    const bool given = own.counts[j] & (static_cast<u32>(m.n) >= least);
-                    // As float_rules of fused_moments.cu has it.
-                    const double above = as_double(m.above), slight = to.epsilon * as_double(m.n),
-                                 y = inverse_root_approximately(above);
-                    const int over = own.x[j] * m.n - m.total(), off = over < 0 ? -over : over;
-                    const narrowed near(as_double(over) * __fma_rn(0.5 * y, __fma_rn(-(above * y), y, 1.0), y));
-                    const bool decided =
-                        (above > slight * slight * (1 + 0x1p-40)) & (off >= (m.n + 63) / 64) & !near.doubtful;
-                    count.store(j, element, m.n);
-                    result.store(j, element, !given ? fill : over == 0 ? 0 : __uint_as_float(near.bits));
-                    if (given & !decided & (over != 0)) define(j, element, true, own.x[j], m);
+                    count.store(j, element, m[j].n);
+                    result.store(j, element, contrast_of[j]);
+                    if (doubtful[j]) define(j, element, true, own.x[j], m[j]);
                 }
             });
         };

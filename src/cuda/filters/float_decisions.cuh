@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 /// Results of 8-bit images by less than their definitions in double, which decide where these are in doubt.
 namespace boxsum::cuda {
@@ -24,11 +25,14 @@ struct narrowed {
     u32 bits;
     bool doubtful;
 
-    __device__ explicit narrowed(double x) {
+    /// Without Signed, of x above 0.
+    template <bool Signed = true>
+    __device__ explicit narrowed(double x, std::bool_constant<Signed> = {}) {
         const auto high = static_cast<u32>(__double2hiint(x)), low = static_cast<u32>(__double2loint(x));
         constexpr u32 half = 1u << 28, within = 1u << 15;  // units of 2^-52; a double is up to two of 2^-53 of itself
         const u32 rest = low & (2 * half - 1);
-        bits = (high & 0x80000000u) | (__funnelshift_l(low, high - (896u << 20), 3) & 0x7fffffffu);
+        bits = __funnelshift_l(low, high - (896u << 20), 3);
+        if (Signed) bits = (high & 0x80000000u) | (bits & 0x7fffffffu);
         bits += rest > half ? 1 : 0;
         doubtful = rest - (half - within) < 2 * within;
     }
