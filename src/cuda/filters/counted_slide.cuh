@@ -102,9 +102,15 @@ __device__ inline std::uint32_t& fewest_of_block() {
     return fewest;
 }
 
-/// `Slide` of the pixels for which the view's mask has 1; for others it has 0. With Cleared these are zeros already,
-/// else there is a clear_uncounted() of its rows.
-template <typename Slide, bool Cleared = false>
+/// What the rows of a counted_slide are before they slide.
+enum class uncounted {
+    cleared,  ///< the mask has 1 or 0, and pixels are zeros where it has 0
+    told,     ///< the mask has 1 or 0; there is a clear_uncounted() of the rows
+    asked,    ///< bytes of which all count but those where the mask has 0, or that are the view's `nodata`
+};
+
+/// `Slide` of the pixels that count.
+template <typename Slide, uncounted Which = uncounted::told>
 class counted_slide {
   public:
     static constexpr int K = Slide::K, rows = Slide::rows;
@@ -216,7 +222,14 @@ class counted_slide {
 
   private:
     __device__ static void clear(row& r, const fused_view& t) {
-        if constexpr (!Cleared) clear_uncounted(r.of, r.counts, t.flip);
+        if constexpr (Which == uncounted::asked) {
+#pragma unroll
+            for (int w = 0; w < r.counts.words; ++w) {
+                r.counts.word[w] = nonzero_bytes(r.counts.word[w]);
+                if (t.has_nodata) r.counts.word[w] &= nonzero_bytes(r.of.word[w] ^ t.nodata);
+            }
+        }
+        if constexpr (Which != uncounted::cleared) clear_uncounted(r.of, r.counts, t.flip);
     }
 
     struct pixels {

@@ -1,5 +1,6 @@
 #include "core/visit_types.hpp"
 #include "cuda/device/divider.hpp"
+#include "cuda/filters/float_decisions.cuh"
 #include "cuda/filters/fused_windows.cuh"
 #include "cuda/filters/threshold_formulas.cuh"
 
@@ -128,17 +129,6 @@ __device__ double numerator(std::int64_t sum, std::uint64_t squares, int n) {
     return static_cast<double>(u128{static_cast<std::uint64_t>(n)} * squares - u128{magnitude} * magnitude);
 }
 
-/// Of a thread's windows. A root grows with what it is taken of. Most threads change nothing: look before the atomic.
-__device__ void join_extremes(window_extremes* extremes, int channel, double variance, int smallest, bool any) {
-    const auto look = [](const unsigned long long& word) {
-        return *const_cast<const volatile unsigned long long*>(&word);
-    };
-    const unsigned long long deviation = ordered(sqrt(variance)), pixel = ordered(smallest);
-    if (deviation > look(extremes->largest_deviation[channel]))
-        atomicMax(&extremes->largest_deviation[channel], deviation);
-    if (any && pixel < look(extremes->smallest_pixel[channel])) atomicMin(&extremes->smallest_pixel[channel], pixel);
-}
-
 template <typename Pixel, typename Sum, int K>
 __global__ __launch_bounds__(most_fused_threads) void fused_moment_kernel(const __grid_constant__ fused_view t,
                                                                           const compared<Pixel> image,
@@ -202,35 +192,10 @@ __global__ __launch_bounds__(most_fused_threads) void fused_moment_kernel(const 
         });
     });
     if (to.job != moment_job::extremes) return;
-    join_extremes(to.extremes, channel, largest, smallest, smallest < 65536);
+    join_extremes(to.extremes, channel, largest, smallest < 65536 ? smallest : INFINITY);
 }
 
 // ---- 8-bit images: results of 32f ----------------------------------------------------------------------------------
-
-/// An integer below 2^52 without a conversion, of which a multiprocessor makes few.
-__device__ double as_double(std::uint64_t x) {
-    return __hiloint2double(static_cast<int>(0x43300000u | static_cast<u32>(x >> 32)), static_cast<int>(x)) - 0x1p52;
-}
-
-__device__ double as_double(int x) {
-    return __hiloint2double(0x43300000, static_cast<int>(static_cast<u32>(x) ^ 0x80000000u)) - (0x1p52 + 0x1p31);
-}
-
-/// The float that a double x is rounded to, |x| normal as a float. `doubtful`: one within 2^-38 of it might be rounded
-/// to another.
-struct narrowed {
-    u32 bits;
-    bool doubtful;
-
-    __device__ explicit narrowed(double x) {
-        const auto high = static_cast<u32>(__double2hiint(x)), low = static_cast<u32>(__double2loint(x));
-        constexpr u32 half = 1u << 28, within = 1u << 15;  // units of 2^-52; a double is up to two of 2^-53 of itself
-        const u32 rest = low & (2 * half - 1);
-        bits = (high & 0x80000000u) | (__funnelshift_l(low, high - (896u << 20), 3) & 0x7fffffffu);
-        bits += rest > half ? 1 : 0;
-        doubtful = rest - (half - within) < 2 * within;
-    }
-};
 
 struct float_output {
     real_output mean, deviation;  ///< `mean` is the result of contrast
@@ -362,8 +327,8 @@ struct float_rules {
     __device__ void join(const fused_view& t) const {
         const auto count = static_cast<double>(t.rows.full * t.cols.full);
         const double variance = static_cast<double>(largest_above) / (count * count);
-        join_extremes(to.extremes, static_cast<int>(blockIdx.y), variance > largest ? variance : largest, smallest,
-                      smallest < 256);
+        join_extremes(to.extremes, static_cast<int>(blockIdx.y), variance > largest ? variance : largest,
+                      smallest < 256 ? smallest : INFINITY);
     }
 };
 
@@ -491,51 +456,6 @@ __global__ __maxnreg__(float_registers(Job)) void fused_float_kernel(const __gri
 }
 
 // ---- thresholds of 8-bit images, decided in single precision --------------------------------------------------------
-
-/// T = at_zero + mean * m + deviation * s + product * m * s, and how far it may be off in single precision.
-///
-/// With u = 2^-24: a sum of at most 2^18 centred pixels, |S| / n <= 128, times 1 / n has an error of 256 u, and m =
-/// that
-/// + 128 one of 512 u. The numerator of the variance, below 2^50, is made of two halves with an error of 2 u, its root
-/// has half of that and 2 u of its own, s = root / n <= 128 two more: 5 u or 640 u in all. The rest are the roundings
-/// of the coefficients, products and sums, each of its magnitude with m <= 255, x <= 255; 1 % covers what is of second
-/// order, and the definition's own roundings, some 2^-48 of the magnitudes, lie far below.
-struct float_rule {
-    float at_zero, mean, deviation, product, error;
-
-    __device__ float_rule(const threshold_terms& t) {
-        double zero = 0, m = 1 - t.k, s = 0, both = 0;
-        switch (t.method) {
-            case threshold_method::niblack:
-                m = 1;
-                s = t.k;
-                break;
-            case threshold_method::sauvola:
-                both = t.k / t.range;
-                break;
-            case threshold_method::wolf: {
-                const double divisor = t.largest_deviation > 0 ? t.largest_deviation : 1;
-                zero = t.k * t.smallest_pixel;
-                s = -t.k * t.smallest_pixel / divisor;
-                both = t.k / divisor;
-                break;
-            }
-            default:
-                break;
-        }
-        at_zero = static_cast<float>(zero);
-        mean = static_cast<float>(m);
-        deviation = static_cast<float>(s);
-        product = static_cast<float>(both);
-        const double slope = fabs(s) + 255 * fabs(both), most = fabs(zero) + 255 * fabs(m) + 128 * slope;
-        const double units = (512 + 2 * 255) * fabs(m) + 2 * fabs(zero) +
-                             128 * ((512 + 2 * 255) * fabs(both) + 2 * fabs(s)) + 640 * slope + 2 * most + 255;
-        error = static_cast<float>(units * 0x1p-24 * 1.01);
-    }
-
-    /// Whether nothing overflows: thresholds are below 2^23 times the error.
-    __device__ bool decides() const { return error < 1e30f; }
-};
 
 /// x > c sum / n of a byte x, 0 < c, decided by one integer: times * sum - pixels * x, `pixels` being times * n / c
 /// rounded, is off by at most 255 times what that was rounded by, which `error` bounds. Below -error x exceeds c sum /

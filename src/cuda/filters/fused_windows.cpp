@@ -17,6 +17,10 @@ namespace {
 using filters::window_job;
 
 constexpr std::int64_t most_threads = 512;
+/// Sums of squares and counts of more are more shared memory than some devices have.
+constexpr std::int64_t most_threads_of(fused_sums sums) {
+    return sums == fused_sums::counted_squares ? 256 : most_threads;
+}
 constexpr std::int64_t largest_extent = std::int64_t{1} << 30;  // places are 32-bit numbers
 
 constexpr std::int64_t line_columns = 128;
@@ -66,7 +70,7 @@ bool reaches(const window_job& job, fused_sums sums) {
     if (job.rows.reduced() || job.cols.reduced() || job.rows.width() > 65535) return false;
     if (job.rows.extent > largest_extent || job.cols.extent > largest_extent / 4) return false;
     const int columns = fused_columns(job.shape.type, sums);
-    return halo(job, columns) <= most_threads * columns / 2;
+    return halo(job, columns) <= most_threads_of(sums) * columns / 2;
 }
 
 }  // namespace
@@ -93,13 +97,15 @@ bool fused_supports(const window_job& job, bool squares) {
 }
 
 fused_sums sliding_sums_of(const window_job& job, bool squares) {
-    if (squares) return fused_sums::squared_reals;
+    if (squares) return job.shape.type == dtype::u8 ? fused_sums::counted_squares : fused_sums::squared_reals;
     if (!is_floating(job.shape.type)) return fused_sums::counted;
     if (job.weighted) return fused_sums::weighted_reals;
     return job.sampled() ? fused_sums::counted_reals : fused_sums::reals;
 }
 
 bool sliding_supports(const window_job& job, bool squares) {
+    if (squares && job.shape.type == dtype::u8)
+        return !job.weighted && fused_supports(job, true) && reaches(job, fused_sums::counted_squares);
     // A window's sum of integers has 31 bits of 8-bit pixels, and 39 of 16-bit ones.
     const bool known = squares        ? job.shape.type == dtype::f32 && !job.sampled()
                        : job.weighted ? job.shape.type == dtype::f32
@@ -137,7 +143,7 @@ fused_shape choose_shape(const shape_key& of) {
     } costs[std::size(blocks)];
     int held_by = 0;  // so many sizes of blocks
     for (const auto& [threads, warps_wait] : blocks) {
-        if (2 * beyond > threads * columns && threads < most_threads) continue;
+        if (threads > most_threads_of(sums) || (2 * beyond > threads * columns && threads < most_threads)) continue;
         if (sums == fused_sums::broad && threads == most_threads && held_by > 0) break;  // which are narrow
         const std::int64_t fits =
             width + beyond <= threads * columns ? width : (threads * columns - beyond) / columns * columns;
@@ -167,7 +173,7 @@ fused_shape choose_shape(const shape_key& of) {
     shape.bands = static_cast<int>(up(rows, shape.band_rows));
     if (!prepares || shape.bands == 1) return shape;
     std::int64_t segments = 2 * (shape.bands - 1 + taken / shape.band_rows) + 1;
-    if (sums <= fused_sums::squares) {  // others' refused blocks are found by their bands' rows
+    if (sums <= fused_sums::counted_squares) {  // others' refused blocks are found by their bands' rows
         shape.unit = sums == fused_sums::deltas ? 7 : 4;
         shape.period = static_cast<int>(taken);
         shape.parts = static_cast<int>(

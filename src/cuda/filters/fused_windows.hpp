@@ -18,11 +18,12 @@ enum class fused_sums {
     broad,    ///< the same of 8u, of twice the columns a thread: for windows of many
     wide,     ///< sums of 64 bits
     squares,  ///< sums and sums of squares: of 32 bits each for 8u, of 64 for the rest
-    counted,  ///< sums of integers that count, and how many they are, in 64 bits
-    reals,    ///< sums of floats in double
-    counted_reals,   ///< the same of those that count, and how many they are
-    weighted_reals,  ///< the same of floats times their weights, and of weights
-    squared_reals,   ///< the same of squares of floats, and of floats
+    counted_squares,  ///< the same of pixels of 8u that count, and how many they are
+    counted,          ///< sums of integers that count, and how many they are, in 64 bits
+    reals,            ///< sums of floats in double
+    counted_reals,    ///< the same of those that count, and how many they are
+    weighted_reals,   ///< the same of floats times their weights, and of weights
+    squared_reals,    ///< the same of squares of floats, and of floats
 };
 
 /// Whether fused kernels take the windows of a job: not if their numbers leave the sums' types, or windows reach
@@ -32,7 +33,7 @@ bool fused_supports(const filters::window_job& job, bool squares);
 fused_sums fused_sums_of(const filters::window_job& job, bool squares);
 
 /// The same of sums of pixels some of which may not count, and of floats: counted, or one of reals. Squares are those
-/// of 32f images whose pixels all count.
+/// of 8u images without weights, and of 32f images whose pixels all count.
 bool sliding_supports(const filters::window_job& job, bool squares = false);
 fused_sums sliding_sums_of(const filters::window_job& job, bool squares = false);
 
@@ -48,6 +49,8 @@ constexpr int fused_slot_bytes(dtype pixel, fused_sums sums) {
     switch (sums) {
         case fused_sums::squares:
             return columns * (pixel == dtype::u8 ? 8 : 16);
+        case fused_sums::counted_squares:
+            return columns * 12;
         case fused_sums::counted:
             return columns * 8;
         case fused_sums::reals:

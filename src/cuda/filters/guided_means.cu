@@ -356,8 +356,9 @@ __device__ double exact_quotient(double x, double n, double y) {
 
 /// Where some fits do not exist these are zeros, and how many do is counted.
 template <typename Evaluation>
-using slide_of = std::conditional_t<Evaluation::sampled, counted_slide<fit_slide<Evaluation::guides>, true>,
-                                    fit_slide<Evaluation::guides>>;
+using slide_of =
+    std::conditional_t<Evaluation::sampled, counted_slide<fit_slide<Evaluation::guides>, uncounted::cleared>,
+                       fit_slide<Evaluation::guides>>;
 
 template <typename Evaluation>
 __global__ __maxnreg__(Evaluation::guides == 1 ? 128

@@ -22,9 +22,16 @@ real_finish finish_of(const real_windows& windows, real_task task, const real_re
     return to;
 }
 
-/// By additions.
-void launch_added(const real_windows& windows, bool squares, const real_finish& to, stream_ref stream) {
-    if (!real_supports(*windows.job, squares)) return launch_large_windows(windows, to, stream);
+/// By sums that slide, or by additions.
+void launch_windows(const real_windows& windows, bool squares, const real_finish& to, stream_ref stream) {
+    const filters::window_job& job = *windows.job;
+    const bool means = !squares && to.task == real_task::statistics;
+    if (real_slides(job, squares)) {
+        if (means) return launch_sliding_means(windows, to, stream);
+        if (job.shape.type == dtype::u8 && !job.weighted) return launch_counted_moments(windows, squares, to, stream);
+        if (to.task == real_task::statistics) return launch_sliding_moments(windows, to, stream);
+    }
+    if (!real_supports(job, squares)) return launch_large_windows(windows, to, stream);
     squares ? launch_real_moments(windows, to, stream) : launch_real_means(windows, to, stream);
 }
 
@@ -47,21 +54,20 @@ void launch_real_moments(const real_windows& windows, const real_finish& to, str
 void enqueue_real_statistics(const real_windows& windows, const real_results& results, stream_ref stream) {
     const real_finish to = finish_of(windows, real_task::statistics, results);
     const bool squares = results.variance.data != nullptr || results.deviation.data != nullptr;
-    if (!real_slides(*windows.job, squares)) return launch_added(windows, squares, to, stream);
-    squares ? launch_sliding_moments(windows, to, stream) : launch_sliding_means(windows, to, stream);
+    launch_windows(windows, squares, to, stream);
 }
 
 void enqueue_real_contrast(const real_windows& windows, const real_results& results, double epsilon,
                            stream_ref stream) {
     real_finish to = finish_of(windows, real_task::contrast, results);
     to.epsilon = epsilon;
-    launch_added(windows, true, to, stream);
+    launch_windows(windows, true, to, stream);
 }
 
 void enqueue_real_extremes(const real_windows& windows, window_extremes* extremes, stream_ref stream) {
     real_finish to = finish_of(windows, real_task::extremes, {});
     to.extremes = extremes;
-    launch_added(windows, true, to, stream);
+    launch_windows(windows, true, to, stream);
 }
 
 void enqueue_real_threshold(const real_windows& windows, const real_results& results,
@@ -72,7 +78,7 @@ void enqueue_real_threshold(const real_windows& windows, const real_results& res
     to.yes = formula.output == threshold_output::zero_one ? 1 : 255;
     to.extremes = extremes;
     // Kernels of all pixels' means know no thresholds.
-    launch_added(windows, !(formula.of_means() && windows.job->sampled()), to, stream);
+    launch_windows(windows, !(formula.of_means() && windows.job->sampled()), to, stream);
 }
 
 }  // namespace boxsum::cuda

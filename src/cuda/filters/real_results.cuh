@@ -227,15 +227,7 @@ __device__ void make_results(const real_view& t, const real_finish& to, int chan
         }
     });
     if (!all_tasks || to.task != real_task::extremes) return;
-    // A root grows with what it is taken of. Most threads change nothing: look before the atomic.
-    const auto look = [](const unsigned long long& word) {
-        return *const_cast<const volatile unsigned long long*>(&word);
-    };
-    const unsigned long long deviation = ordered(sqrt(largest)), pixel = ordered(smallest);
-    if (deviation > look(to.extremes->largest_deviation[channel]))
-        atomicMax(&to.extremes->largest_deviation[channel], deviation);
-    if (smallest < INFINITY && pixel < look(to.extremes->smallest_pixel[channel]))
-        atomicMin(&to.extremes->smallest_pixel[channel], pixel);
+    join_extremes(to.extremes, channel, largest, smallest);
 }
 
 template <typename Kernel>

@@ -163,7 +163,7 @@ std::size_t real_scratch_bytes(const window_job& job, bool squares, std::int64_t
     const std::int64_t rows = end_row - first_row;
     const fused_sums sums = sliding_sums_of(job, squares);
     const std::size_t sliding = fused_scratch_bytes(job, sums, rows);
-    if (sums == fused_sums::counted) return sliding;
+    if (sums == fused_sums::counted || sums == fused_sums::counted_squares) return sliding;
     return refused_bytes(job, fused_shape_of(job, sums, rows)) + std::max(sliding, adding);
 }
 

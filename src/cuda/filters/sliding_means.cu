@@ -162,25 +162,7 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
     const dtype type = windows.image.shape.type;
     if (sizeof(typename Slide::columns) != static_cast<std::size_t>(fused_slot_bytes(type, sums)))
         throw std::logic_error("sliding means: segments of another size than was planned");
-    fused_view t = on_device<Pixel, K>({&job, windows.image, windows.first_row, windows.end_row, segments}, shape);
-    const double nodata = job.nodata.value_or(0), outside = job.border_value;
-    t.omits_nan = job.nan == nan_mode::omit || nodata != nodata;
-    t.has_nodata = job.nodata.has_value() && nodata == nodata;
-    t.nodata = t.has_nodata ? word_of<Pixel>(nodata) : 0;
-    const bool outside_counts = job.rows.border == border_mode::constant &&
-                                !(outside != outside ? t.omits_nan : t.has_nodata && outside == nodata);
-    const auto beside = [&](const const_any_view& view, std::int64_t unit, std::uint32_t counts) {
-        plane_view plane = t;
-        plane.image = static_cast<const char*>(view.data);
-        plane.image_stride = view.shape.row_stride;
-        plane.channels = static_cast<int>(view.shape.channels);
-        plane.flip = 0;
-        plane.outside = outside_counts ? counts : 0;
-        plane.in_units = t.channels == 1 && view.data != nullptr && lies_in_units(view, unit);
-        return plane;
-    };
-    t.mask = beside(windows.mask, K, 0x01010101u);
-    t.weights = beside(windows.weights, 16, word_of<std::uint32_t>(1));
+    fused_view t = samples_on_device<Pixel, K>(windows, shape, segments);
     if constexpr (requires { Slide::outside(t); })
         t.any_beyond = t.channels == 1 && t.cols.continues() && sides_follow(t.cols, shape);
     t.refused = refused;

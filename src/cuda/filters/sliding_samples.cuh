@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cuda/filters/fused_windows.cuh"
+#include "cuda/filters/real_windows.hpp"
 
 #include <cstdint>
 #include <type_traits>
@@ -623,5 +624,33 @@ class exact_floats {
     sums first_;
     std::uint32_t largest_prefix_ = 0, largest_weight_ = 0, total_count_ = 0;
 };
+
+// ---- launches -------------------------------------------------------------------------------------------------------
+
+/// Windows with all that says which pixels count.
+template <typename Pixel, int K>
+fused_view samples_on_device(const real_windows& windows, const fused_shape& shape, void* segments) {
+    const filters::window_job& job = *windows.job;
+    fused_view t = on_device<Pixel, K>({&job, windows.image, windows.first_row, windows.end_row, segments}, shape);
+    const double nodata = job.nodata.value_or(0), outside = job.border_value;
+    t.omits_nan = job.nan == nan_mode::omit || nodata != nodata;
+    t.has_nodata = job.nodata.has_value() && nodata == nodata;
+    t.nodata = t.has_nodata ? word_of<Pixel>(nodata) : 0;
+    const bool outside_counts = job.rows.border == border_mode::constant &&
+                                !(outside != outside ? t.omits_nan : t.has_nodata && outside == nodata);
+    const auto beside = [&](const const_any_view& view, std::int64_t unit, std::uint32_t counts) {
+        plane_view plane = t;
+        plane.image = static_cast<const char*>(view.data);
+        plane.image_stride = view.shape.row_stride;
+        plane.channels = static_cast<int>(view.shape.channels);
+        plane.flip = 0;
+        plane.outside = outside_counts ? counts : 0;
+        plane.in_units = t.channels == 1 && view.data != nullptr && lies_in_units(view, unit);
+        return plane;
+    };
+    t.mask = beside(windows.mask, K, 0x01010101u);
+    t.weights = beside(windows.weights, 16, word_of<std::uint32_t>(1));
+    return t;
+}
 
 }  // namespace boxsum::cuda

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cuda/filters/window_kernels.hpp"
 #include "filters/exponential.hpp"
 
 #include <boxsum/filters.hpp>
@@ -49,6 +50,19 @@ __device__ inline unsigned long long ordered(double x) {
 }
 __device__ inline double from_ordered(unsigned long long o) {
     return __longlong_as_double(static_cast<long long>(o >> 63 != 0 ? o & ~(1ull << 63) : ~o));
+}
+
+/// Of a thread's windows; without a pixel `smallest` is infinite. A root grows with what it is taken of. Most threads
+/// change nothing: look before the atomic.
+__device__ inline void join_extremes(window_extremes* extremes, int channel, double variance, double smallest) {
+    const auto look = [](const unsigned long long& word) {
+        return *const_cast<const volatile unsigned long long*>(&word);
+    };
+    const unsigned long long deviation = ordered(sqrt(variance)), pixel = ordered(smallest);
+    if (deviation > look(extremes->largest_deviation[channel]))
+        atomicMax(&extremes->largest_deviation[channel], deviation);
+    if (smallest < INFINITY && pixel < look(extremes->smallest_pixel[channel]))
+        atomicMin(&extremes->smallest_pixel[channel], pixel);
 }
 
 }  // namespace boxsum::cuda

@@ -347,7 +347,7 @@ TEST_F(real_windows_test, parts_of_large_windows_have_the_bits_of_the_whole) {
 
 /// Several bands, whose cores are made of prepared segments, and blocks of several warps.
 TEST_F(real_windows_test, large_windows_have_the_results_of_the_cpu) {
-    for (const dtype type : {dtype::f32, dtype::u8})
+    for (const dtype type : {dtype::f32, dtype::u16})
         for (const window& w : {window(window_extents{70, 60, 9, 100}), window(window_radius(60, 90))})
             for (const border_mode border : {border_mode::shrink, border_mode::reflect}) {
                 const filter_case s{type, 140, 413, 1, 1, w, border};
@@ -363,8 +363,8 @@ TEST_F(real_windows_test, large_windows_have_the_results_of_the_cpu) {
                 const any_view means = upload(mean), variances = upload(variance);
                 cuda::local_statistics({upload(image)}, {means, variances}, stream(), options);
                 local_statistics({image.view()}, {mean.view(), variance.view()}, options);
-                expect_near(mean, means, type == dtype::u8 ? 0 : 1e-13, test::text_of(s));
-                expect_near(variance, variances, type == dtype::u8 ? 0 : 1e-13, test::text_of(s));
+                expect_near(mean, means, type == dtype::u16 ? 0 : 1e-13, test::text_of(s));
+                expect_near(variance, variances, type == dtype::u16 ? 0 : 1e-13, test::text_of(s));
                 memory_.clear();
                 if (HasFailure()) return;
             }
@@ -408,6 +408,172 @@ TEST_F(real_windows_test, large_windows_slide_over_segments) {
         }
 }
 
+/// Bytes that vary much, in tiles that do not vary, little (so that means are pixels), around 2^24 in sums, and hardly.
+void fill_bytes(std::mt19937_64& random, const any_view& to, unsigned kind) {
+    const view_shape& s = to.shape;
+    for (std::int64_t r = 0; r < s.rows; ++r)
+        for (std::int64_t e = 0; e < s.cols * s.channels; ++e) {
+            const auto drawn = static_cast<unsigned>(random());
+            const auto tile = static_cast<unsigned>(r / 30 + e / 50) * 37;
+            const unsigned values[] = {drawn, tile, drawn % 3, 255 - drawn % 4, drawn % 97 == 0 ? 1 : 0u};
+            static_cast<u8*>(to.data)[r * s.row_stride + e] = static_cast<u8>(values[kind % std::size(values)]);
+        }
+}
+
+/// Single pixels that do not count, and areas where none does.
+void fill_mask(std::mt19937_64& random, const any_view& to) {
+    const view_shape& s = to.shape;
+    const auto rows = static_cast<std::int64_t>(random() % 40), cols = static_cast<std::int64_t>(random() % 70);
+    for (std::int64_t r = 0; r < s.rows; ++r)
+        for (std::int64_t e = 0; e < s.cols * s.channels; ++e) {
+            const bool empty = r % 50 < rows && e % 120 < cols;
+            static_cast<u8*>(to.data)[r * s.row_stride + e] =
+                empty ? u8{0} : static_cast<u8>(random() % 4 == 0 ? 0 : random());
+        }
+}
+
+/// Of a number of pixels of its own each, windows of bytes slide as where all count: in blocks of all sizes, over
+/// segments, of any borders; every result of every type.
+TEST_F(real_windows_test, masked_bytes_have_the_results_of_the_cpu) {
+    std::mt19937_64 random(test::random_seed(20261128));
+    const auto one_of = [&](auto... x) {
+        const std::common_type_t<decltype(x)...> all[] = {x...};
+        return all[random() % sizeof...(x)];
+    };
+    struct counted_case {
+        std::int64_t rows, cols, channels;
+        window_extents reach;
+    };
+    constexpr counted_case cases[] = {
+        {23, 70, 1, {0, 0, 0, 0}},      {37, 300, 1, {2, 1, 1, 3}},         {30, 91, 3, {4, 3, 5, 2}},
+        {41, 260, 1, {15, 15, 15, 15}}, {150, 120, 1, {40, 60, 9, 7}},      {80, 41, 3, {50, 20, 3, 30}},
+        {19, 400, 1, {3, 3, 90, 100}},  {12, 700, 1, {5, 2, 200, 190}},     {9, 1300, 1, {1, 2, 400, 420}},
+        {230, 51, 1, {90, 100, 2, 2}},  {270, 560, 1, {127, 128, 255, 256}}};
+    std::vector<int> threads;
+    int prepared = 0, n = 0;
+    for (const counted_case& c : cases)
+        for (const border_mode border : test::every_border) {
+            const bool large = c.rows * c.cols > 100000;
+            if (large ? border != border_mode::replicate : c.rows * c.cols > 7000 && random() % 2 == 0) continue;
+            const filter_case s{dtype::u8, c.rows, c.cols, c.channels, 1, window(c.reach), border};
+            filter_options options = test::options_of(s);
+            placed image(test::packed(dtype::u8, s.rows, s.cols, s.channels), one_of(0, 2, 5), one_of(0, 0, 3)),
+                mask(test::packed(dtype::u8, s.rows, s.cols, one_of(std::int64_t{1}, s.channels)), one_of(0, 4, 3),
+                     one_of(0, 0, 1));
+            const unsigned kind = large ? 3 : static_cast<unsigned>(n);
+            fill_bytes(random, image.view(), kind);
+            fill_mask(random, mask.view());
+            filter_inputs inputs{.image = image.view()}, on_device{.image = upload(image)};
+            const int how = large ? 2 : n % 3;  // a mask, a value, or both
+            if (how != 0) options.nodata = one_of(0, 1, 2, 255);
+            if (how != 1 && !large) inputs.mask = mask.view(), on_device.mask = upload(mask);
+            if (how == 2 && large) options.nodata = 7;  // which no pixel has: 2^17 of them in a window
+            if (n % 4 == 0) options.min_count = one_of(2, 7, 100);
+            const filters::window_job job = filters::windows_of(filters::part_of(inputs), options);
+            ASSERT_TRUE(cuda::real_slides(job, true) && cuda::real_slides(job, false)) << test::text_of(s);
+            const cuda::fused_shape shape = cuda::fused_shape_of(job, cuda::sliding_sums_of(job, true), s.rows);
+            threads.push_back(shape.threads);
+            prepared += shape.prepared;
+            const auto result_of = [&](dtype type) {
+                return placed(test::packed(type, s.rows, s.cols, s.channels), one_of(0, 0, 3), one_of(0, 1));
+            };
+            const auto count_type = [&] { return one_of(dtype::u32, dtype::f32, dtype::f64); };
+            const std::string text = test::text_of(s) + ", case " + std::to_string(n);
+            for (const bool narrow : {true, false}) {
+                if (n % 3 == 0) options.fill = 3;
+                placed mean = result_of(narrow ? dtype::f32 : one_of(dtype::u8, dtype::f64)),
+                       variance = result_of(dtype::f64), sum = result_of(one_of(dtype::s32, dtype::s64, dtype::f64)),
+                       deviation = result_of(narrow ? dtype::f32 : one_of(dtype::f32, dtype::f64)),
+                       count = result_of(narrow ? one_of(dtype::u32, dtype::f32) : count_type());
+                window_outputs to{.deviation = upload(deviation), .count = upload(count)},
+                    expected{.deviation = deviation.view(), .count = count.view()};
+                if (!narrow || n % 2 == 0) to.mean = upload(mean), expected.mean = mean.view();
+                if (!narrow) to.variance = upload(variance), expected.variance = variance.view();
+                if (!narrow) to.sum = upload(sum), expected.sum = sum.view();
+                cuda::local_statistics(on_device, to, stream(), options);
+                local_statistics(inputs, expected, options);
+                if (to.mean.data != nullptr) expect_fetched(mean, to.mean, text + ": mean");
+                if (!narrow) expect_fetched(variance, to.variance, text + ": variance");
+                if (!narrow) expect_fetched(sum, to.sum, text + ": sum");
+                expect_fetched(deviation, to.deviation, text + ": deviation");
+                expect_fetched(count, to.count, text + ": count");
+            }
+            {
+                placed contrast = result_of(dtype::f32), count = result_of(count_type());
+                const any_view contrasts = upload(contrast), counts = n % 5 == 0 ? any_view{} : upload(count);
+                const contrast_rule rule{.epsilon = one_of(1e-6, 3.0, 40.0)};
+                cuda::local_contrast(on_device, {contrasts, counts}, stream(), rule, options);
+                local_contrast(inputs, {contrast.view(), counts.data == nullptr ? any_view{} : count.view()}, rule,
+                               options);
+                expect_fetched(contrast, contrasts, text + ": contrast");
+                if (counts.data != nullptr) expect_fetched(count, counts, text + ": count of contrast");
+            }
+            for (int m = 0; m < 7; ++m) {
+                if ((m + n) % 2 == 1) continue;
+                const auto method = static_cast<threshold_method>(m);
+                const auto output = static_cast<threshold_output>((n / 2 + m) % 3);
+                threshold_rule rule{.method = method, .output = output};
+                if (n % 4 == 1) rule.k = method == threshold_method::sauvola ? 0.25 : 0;
+                placed result = result_of(output != threshold_output::threshold ? dtype::u8
+                                                                                : one_of(dtype::f32, dtype::f64)),
+                       count = result_of(count_type());
+                const any_view results = upload(result), counts = (n + m) % 5 == 0 ? any_view{} : upload(count);
+                cuda::adaptive_threshold(on_device, {results, counts}, stream(), rule, options);
+                adaptive_threshold(inputs, {result.view(), counts.data == nullptr ? any_view{} : count.view()}, rule,
+                                   options);
+                expect_fetched(result, results, text + ": " + std::string(name_of(method)));
+                if (counts.data != nullptr) expect_fetched(count, counts, text + ": count of a threshold");
+            }
+            memory_.clear();
+            if (HasFailure()) return;
+            ++n;
+        }
+    for (const int size : {32, 64, 128, 256}) EXPECT_TRUE(std::count(threads.begin(), threads.end(), size) > 0) << size;
+    EXPECT_GT(prepared, 5);
+}
+
+/// Of this image's, some lie so near the middle between two floats that the definition has to decide.
+TEST_F(real_windows_test, deviations_of_masked_bytes_are_rounded_once) {
+    std::mt19937_64 random(20261130);
+    const view_shape shape = test::packed(dtype::u8, 200, 1500, 1), narrow = test::packed(dtype::f32, 200, 1500, 1),
+                     wide = test::packed(dtype::f64, 200, 1500, 1);
+    test::host_image image(shape), mask(shape), floats(narrow), doubles(wide);
+    fill_bytes(random, image.view(), 0);
+    fill_mask(random, mask.view());
+    test::device_images device(stream());
+    const filter_inputs inputs{.image = device.upload(image.view()), .mask = device.upload(mask.view())};
+    for (const std::int64_t radius : {2, 9}) {
+        for (test::host_image* to : {&floats, &doubles}) {
+            const any_view result = device.upload(to->view());
+            cuda::local_statistics(inputs, {.deviation = result}, stream(), {.window = window_radius(radius)});
+            cuda::copy(result, to->view(), stream());
+        }
+        for (std::int64_t i = 0; i < shape.rows * shape.cols; ++i) {
+            const double x = reinterpret_cast<const double*>(doubles.bytes.data())[i];
+            const float y = reinterpret_cast<const float*>(floats.bytes.data())[i];
+            ASSERT_TRUE(static_cast<float>(x) == y || (std::isnan(x) && std::isnan(y))) << i << ": " << x << ", " << y;
+        }
+    }
+}
+
+/// Windows of more columns than sums that slide have room for.
+TEST_F(real_windows_test, wide_windows_of_masked_bytes_are_added) {
+    const filter_case s{dtype::u8, 9, 1400, 1, 1, window(window_extents{2, 1, 600, 530}), border_mode::mirror};
+    std::mt19937_64 random(20261201);
+    placed image(test::packed(dtype::u8, s.rows, s.cols, 1), 0, 0),
+        mask = image, deviation(test::packed(dtype::f64, 9, 1400, 1), 0, 0);
+    fill_bytes(random, image.view(), 0);
+    fill_mask(random, mask.view());
+    const filter_inputs inputs{.image = image.view(), .mask = mask.view()};
+    const filter_options options = test::options_of(s);
+    const filters::window_job job = filters::windows_of(filters::part_of(inputs), options);
+    ASSERT_TRUE(!cuda::real_slides(job, true) && cuda::real_supports(job, true));
+    const any_view result = upload(deviation);
+    cuda::local_statistics({.image = upload(image), .mask = upload(mask)}, {.deviation = result}, stream(), options);
+    local_statistics(inputs, {.deviation = deviation.view()}, options);
+    expect_fetched(deviation, result, test::text_of(s));
+}
+
 /// Parts, strips of host memory, and channels: what a pixel's result is depends on nothing but its window.
 TEST_F(real_windows_test, parts_have_the_bits_of_the_whole) {
     for (const dtype type : {dtype::f32, dtype::f64})
@@ -447,6 +613,58 @@ TEST_F(real_windows_test, parts_have_the_bits_of_the_whole) {
                 }
             }
         }
+}
+
+/// The same of masked bytes, in memory of the device or of the host.
+TEST_F(real_windows_test, parts_of_masked_bytes_have_the_bits_of_the_whole) {
+    constexpr std::int64_t rows = 200, cols = 90, below = 20;
+    std::mt19937_64 random(20261129);
+    const view_shape shape = test::packed(dtype::u8, rows, cols, 1), real = test::packed(dtype::f32, rows, cols, 1);
+    for (const std::int64_t above : {2, 70}) {
+        const filter_options options{.window = window_extents{above, below, 3, 11}, .min_count = 5};
+        test::host_image image(shape), mask(shape);
+        fill_bytes(random, image.view(), 0);
+        fill_mask(random, mask.view());
+        test::device_images device(stream());
+        const any_view from = device.upload(image.view()), samples = device.upload(mask.view());
+        for (const int filter : {0, 1, 2}) {
+            const auto run = [&](const filter_inputs& inputs, const any_view& result) {
+                if (filter == 0) return cuda::local_statistics(inputs, {.deviation = result}, stream(), options);
+                if (filter == 1) return cuda::local_contrast(inputs, {result}, stream(), {}, options);
+                const auto method = above < 10 ? threshold_method::bradley : threshold_method::niblack;
+                cuda::adaptive_threshold(inputs, {result}, stream(),
+                                         {.method = method, .output = threshold_output::threshold}, options);
+            };
+            test::host_image whole(real), strips(real);
+            const any_view all = device.upload(whole.view());
+            run({.image = from, .mask = samples}, all);
+            cuda::copy(all, whole.view(), stream());
+            run({.image = image.view(), .mask = mask.view()}, strips.view());
+            EXPECT_TRUE(whole.bytes == strips.bytes) << above << ", " << filter;
+            for (const row_range part : {row_range{0, 61}, {61, 62}, {62, rows}}) {
+                const std::int64_t first = std::max<std::int64_t>(part.first - above, 0),
+                                   end = std::min(part.end + below, rows);
+                const auto rows_of = [&](any_view v) {
+                    v.data = static_cast<std::byte*>(v.data) + first * v.shape.row_stride;
+                    v.shape.rows = end - first;
+                    return v;
+                };
+                test::host_image got(test::packed(dtype::f32, part.end - part.first, cols, 1));
+                const any_view result = device.upload(got.view());
+                run({.image = rows_of(from),
+                     .at = {first, 0},
+                     .whole = {rows, cols},
+                     .mask = rows_of(samples),
+                     .results = part},
+                    result);
+                cuda::copy(result, got.view(), stream());
+                EXPECT_EQ(
+                    std::memcmp(got.bytes.data(), whole.bytes.data() + part.first * real.row_stride, got.bytes.size()),
+                    0)
+                    << above << ", " << filter << ", rows " << part.first;
+            }
+        }
+    }
 }
 
 /// Tiles of what sums of floats may be exact of, and of what they may not.

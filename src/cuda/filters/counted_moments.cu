@@ -1,0 +1,442 @@
+#include "core/visit_types.hpp"
+#include "cuda/filters/counted_slide.cuh"
+#include "cuda/filters/float_decisions.cuh"
+#include "cuda/filters/real_launches.hpp"
+#include "cuda/filters/real_results.cuh"
+
+#include <cmath>
+#include <stdexcept>
+#include <type_traits>
+
+// Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
+
+/// 8-bit images some of whose pixels do not count: what is made of squares, and thresholds of means, by integer sums
+/// that slide.
+namespace boxsum::cuda {
+namespace {
+
+/// A window's pixels that count, and their sum.
+struct byte_moments {
+    int n, sum;           ///< of pixels 128 lower
+    std::uint64_t above;  ///< numerator of the variance, below 2^50: n times their squares - sum^2
+
+    __device__ int total() const { return sum + 128 * n; }
+    /// Whether mean and deviation are x and 0.
+    __device__ bool is_flat(int x) const { return total() == x * n && above == 0; }
+};
+__device__ byte_moments moments_of(const sums_and_counts<window_sums<u32, true>>& w, int j) {
+    const auto sum = static_cast<int>(w.of.sum(j));
+    return {static_cast<int>(w.count[j]), sum,
+            std::uint64_t{w.count[j]} * w.of.squares(j) - static_cast<std::uint64_t>(std::int64_t{sum} * sum)};
+}
+/// Without squares, which thresholds of means do not ask for.
+__device__ byte_moments moments_of(const window_sums<std::uint64_t, false>& w, int j) {
+    using packed = packed_count<u8>;
+    return {static_cast<int>(packed::count(w.sum(j))), static_cast<int>(packed::sum(w.sum(j))), 0};
+}
+
+// ---- the definition -------------------------------------------------------------------------------------------------
+
+/// Writes all results of the window around a pixel x, of any types. `given`: whether they are not fill.
+__device__ __noinline__ void store_by_definition(const real_finish& to, const threshold_terms& terms, int row,
+                                                 int element, bool given, int x, int total, double above, int n) {
+    const auto store = [&](const run_output& result, double value) {
+        if (result.data != nullptr) store_element(result, row, element, given ? value : result.fill);
+    };
+    const auto count = static_cast<double>(n > 0 ? n : 1);
+    const double mean = total / count, variance = above / (count * count), deviation = sqrt(variance);
+    switch (to.task) {
+        case real_task::statistics:
+            store(to.mean, is_floating(to.mean.type) ? mean : floor((total + to.half * floor(count * 0.5)) / count));
+            store(to.sum, total);
+            store(to.variance, variance);
+            store(to.deviation, deviation);
+            break;
+        case real_task::contrast:
+            store(to.mean, (x - mean) / (deviation < to.epsilon ? to.epsilon : deviation));
+            break;
+        case real_task::limit:
+            store(to.mean, limit_of(terms, x, mean, deviation));
+            break;
+        default:
+            store(to.mean, x > limit_of(terms, x, mean, deviation) ? to.yes : 0);
+    }
+    given = true;
+    store(to.count, n);
+}
+
+// ---- in single precision --------------------------------------------------------------------------------------------
+
+/// 1 / n within 2^-24 + 2^-46 of it, for n < 2^23 above 0: 1 - n y is exact.
+__device__ float float_inverse_of(int n) {
+    const float count = static_cast<float>(n), y = inverse_approximately(count);
+    return __fmaf_rn(y, __fmaf_rn(-count, y, 1.0f), y);
+}
+
+/// Pixels whose totals are all below 2^24.
+constexpr int narrow_pixels = (1 << 24) / 255;
+
+/// The mean's definition, from y = float_inverse_of(n). `low` is what a float does not hold of a total: q has an error
+/// of 2^-23 of itself, so what the total is above n q is exact, and at most 2^-21 of it, and the sum misses the
+/// quotient by less than 2^-44. It is at least 2^-42 of itself away from halfway between two floats, unless it lies
+/// there; then n is 2^17, whose inverse is exact.
+template <bool Narrow>
+__device__ float float_mean_of(int total, int n, float y) {
+    const int low = !Narrow && total >= 1 << 24 ? total & 3 : 0;
+    const float t = static_cast<float>(total - low), q = t * y;
+    float rest = __fmaf_rn(-static_cast<float>(n), q, t);
+    if (!Narrow) rest += static_cast<float>(low);
+    return __fmaf_rn(rest, y, q);
+}
+
+/// As float_rules of fused_moments.cu has it, of a window of any number of pixels.
+__device__ narrowed float_deviation_of(double above, int n, float y) {
+    const double root = inverse_root_approximately(above), g = above * root;
+    const auto about = static_cast<double>(y);  // within 2^-23, and after a step of Newton's within 2^-46
+    const double inverse = __fma_rn(about, __fma_rn(-as_double(n), about, 1.0), about);
+    return narrowed(__fma_rn(__fma_rn(-g, g, above), 0.5 * root, g) * inverse, std::false_type{});
+}
+
+// ---- kernels --------------------------------------------------------------------------------------------------------
+
+/// Whether counts are words.
+__device__ bool has_words(const run_output& count) {
+    return count.data == nullptr || count.type != dtype::f64;
+}
+__device__ bool is_none_or_float(const run_output& result) {
+    return result.data == nullptr || result.type == dtype::f32;
+}
+
+/// The rows of a batch in one result.
+template <typename T, int Rows>
+struct output_rows {
+    T* row[Rows];
+
+    template <typename Batch>
+    __device__ output_rows(const run_output& to, const Batch& batch) {
+#pragma unroll
+        for (int j = 0; j < Rows; ++j)
+            row[j] = to.data == nullptr ? nullptr : reinterpret_cast<T*>(to.data + (batch.row + j) * to.row_stride);
+    }
+    __device__ void store(int j, int element, T x) const {
+        if (row[0] != nullptr) store_streaming(row[j] + element, x);
+    }
+};
+template <int Rows>
+struct count_rows : output_rows<u32, Rows> {
+    u32 floats;
+
+    template <typename Batch>
+    __device__ count_rows(const run_output& to, const Batch& batch)
+        : output_rows<u32, Rows>(to, batch), floats(to.type == dtype::f32 ? ~0u : 0) {}
+    __device__ void store(int j, int element, int n) const {
+        const u32 real = __float_as_uint(static_cast<float>(n));
+        output_rows<u32, Rows>::store(j, element, (real & floats) | (static_cast<u32>(n) & ~floats));
+    }
+};
+
+/// A batch's pixels around which windows lie, and which of them count, in the order of window_batch::for_each_column():
+/// those of a thread's next column are asked for while it works on one.
+template <int Rows>
+class own_pixels {
+  public:
+    template <typename Batch>
+    __device__ own_pixels(const fused_view& t, const Batch& batch)
+        : t_(t),
+          channel_(batch.channel),
+          last_(batch.end - 1),
+          step_(batch.threads),
+          nodata_(t.has_nodata ? static_cast<int>(t.nodata & 0xffu) : -1) {
+#pragma unroll
+        for (int j = 0; j < Rows; ++j) {
+            const int row = batch.row + (j < batch.valid ? j : 0);
+            image_[j] = reinterpret_cast<const u8*>(t.image + row * t.image_stride);
+            mask_[j] = reinterpret_cast<const u8*>(t.mask.image + row * t.mask.image_stride);
+        }
+        ask(batch.begin + batch.thread);
+    }
+    /// Of column `col`.
+    __device__ void take(int col) {
+#pragma unroll
+        for (int j = 0; j < Rows; ++j) {
+            x[j] = next_[j];
+            counts[j] = (next_mask_[j] != 0) & (x[j] != nodata_);
+        }
+        ask(col + step_);
+    }
+
+    int x[Rows];
+    bool counts[Rows];
+
+  private:
+    __device__ void ask(int col) {
+        col = col < last_ ? col : last_;
+        const int element = col * t_.channels + channel_, place = t_.mask.channels == 1 ? col : element;
+#pragma unroll
+        for (int j = 0; j < Rows; ++j) {
+            next_[j] = image_[j][element];
+            next_mask_[j] = t_.mask.image != nullptr ? mask_[j][place] : 1;
+        }
+    }
+
+    const fused_view& t_;
+    int channel_, last_, step_, nodata_;
+    const u8 *image_[Rows], *mask_[Rows];
+    int next_[Rows], next_mask_[Rows];
+};
+
+/// Whether a window of so many pixels has a result.
+__device__ u32 least_of(const real_finish& to) {
+    return to.least < 4e9 ? static_cast<u32>(to.least) : ~0u;
+}
+
+/// What all threads of a block share; of their registers few are left.
+struct threshold_decision {
+    threshold_terms terms;
+    float4 rule;  ///< a float_rule's at_zero, mean, deviation, product
+    float error;
+    u8 yes, fill;
+    u32 flat_exceeds[8];  ///< bit x: whether x exceeds the threshold where all pixels of a window are x
+};
+
+constexpr int counted_moment_registers = 128;
+
+/// A column a thread, so that warps write side by side.
+template <typename Slide>
+__global__ __maxnreg__(counted_moment_registers) void counted_threshold_kernel(const __grid_constant__ fused_view t,
+                                                                               const __grid_constant__ real_finish to) {
+    constexpr int rows = Slide::rows;
+    constexpr bool squares = requires(typename Slide::sums w) {
+        w.count;
+    };
+    const bool binary = to.task == real_task::threshold, in_words = binary && has_words(to.count);
+    __shared__ threshold_decision s;
+    threshold_terms terms = to.terms;
+    if (terms.method == threshold_method::wolf) {
+        wait_for_predecessor();
+        terms.largest_deviation = from_ordered(to.extremes->largest_deviation[blockIdx.y]);
+        terms.smallest_pixel = from_ordered(to.extremes->smallest_pixel[blockIdx.y]);
+    }
+    if (threadIdx.x == 0) {
+        const float_rule rule(terms);
+        // Of other methods nothing is known in single precision.
+        const bool decides = terms.method <= threshold_method::wolf && rule.decides();
+        s.rule = {rule.at_zero, rule.mean, rule.deviation, rule.product};
+        s.error = decides ? rule.error : INFINITY;
+        s.terms = terms;
+        s.yes = static_cast<u8>(to.yes);
+        s.fill = binary ? static_cast<u8>(to.mean.fill) : u8{0};
+    }
+    for (int x = static_cast<int>(threadIdx.x); x < 256; x += static_cast<int>(blockDim.x)) {
+        const unsigned bits = __ballot_sync(~0u, x > limit_of(terms, x, x, 0));
+        if (x % 32 == 0) s.flat_exceeds[x / 32] = bits;
+    }
+    const u32 least = least_of(to);
+    for_each_batch<Slide>(t, [&](const auto& batch) {
+        own_pixels<rows> own(t, batch);
+        const auto define = [&](int j, int element, bool given, int x, const byte_moments& m) {
+            store_by_definition(to, s.terms, batch.row + j, element, given, x, m.total(), as_double(m.above), m.n);
+        };
+        if (!in_words)
+            return batch.for_each_column(false, [&](int col, const typename Slide::sums& w) {
+                own.take(col);
+                for (int j = 0; j < rows && j < batch.valid; ++j) {
+                    const byte_moments m = moments_of(w, j);
+                    const bool given = own.counts[j] & (static_cast<u32>(m.n) >= least);
+                    define(j, col * t.channels + batch.channel, given, own.x[j], m);
+                }
+            });
+        const output_rows<u8, rows> result(to.mean, batch);
+        const count_rows<rows> count(to.count, batch);
+        batch.for_each_column(false, [&](int col, const typename Slide::sums& w) {
+            const int element = col * t.channels + batch.channel;
+            own.take(col);
+            // All rows' before the first is written, so that they do not wait for each other.
+            byte_moments m[rows];
+            bool given[rows], doubtful = false;
+            float margin[rows];  // by how much a threshold exceeds its pixel
+            const float4 rule = s.rule;
+            const auto in_doubt = [&](int j) { return given[j] & !(fabsf(margin[j]) > s.error); };
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                m[j] = moments_of(w, j);
+                given[j] = own.counts[j] & (static_cast<u32>(m[j].n) >= least);
+                const float y = float_inverse_of(m[j].n), mean = __fmaf_rn(static_cast<float>(m[j].sum), y, 128.0f);
+                float limit = __fmaf_rn(rule.y, mean, rule.x);
+                if constexpr (squares) {
+                    const float numerator = __fmaf_rn(static_cast<float>(static_cast<u32>(m[j].above >> 32)),
+                                                      4294967296.0f, static_cast<float>(static_cast<u32>(m[j].above)));
+                    const float deviation = root_within_two_units(numerator) * y;
+                    limit = __fmaf_rn(deviation, __fmaf_rn(rule.w, mean, rule.z), limit);
+                }
+                margin[j] = limit - static_cast<float>(own.x[j]);
+                doubtful |= in_doubt(j);
+            }
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                if (j >= batch.valid) break;
+                count.store(j, element, m[j].n);
+                result.row[j][element] = given[j] ? (margin[j] < 0 ? s.yes : u8{0}) : s.fill;
+            }
+            if (!doubtful) return;
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                if (j >= batch.valid || !in_doubt(j)) continue;
+                const int x = own.x[j];
+                if (m[j].is_flat(x))
+                    result.row[j][element] = (s.flat_exceeds[x / 32] >> (x % 32) & 1u) != 0 ? s.yes : u8{0};
+                else
+                    define(j, element, true, x, m[j]);
+            }
+        });
+    });
+}
+
+/// Statistics, contrast and extremes, as above.
+template <typename Slide>
+__global__ __maxnreg__(counted_moment_registers) void counted_moment_kernel(const __grid_constant__ fused_view t,
+                                                                            const __grid_constant__ real_finish to) {
+    constexpr int rows = Slide::rows;
+    using sums = typename Slide::sums;
+    double largest = 0, near_largest = 0;  // variance, and what leaves room for a rounding
+    int smallest = 256;
+    const bool in_words = has_words(to.count) && (to.task != real_task::statistics ||
+                                                  (is_none_or_float(to.mean) && is_none_or_float(to.deviation) &&
+                                                   to.variance.data == nullptr && to.sum.data == nullptr));
+    const u32 least = least_of(to);
+    for_each_batch<Slide>(t, [&](const auto& batch) {
+        const auto define = [&](int j, int element, bool given, int x, const byte_moments& m) {
+            store_by_definition(to, to.terms, batch.row + j, element, given, x, m.total(), as_double(m.above), m.n);
+        };
+        const auto statistics = [&](auto narrow) {
+            const output_rows<float, rows> means(to.mean, batch), deviations(to.deviation, batch);
+            const count_rows<rows> count(to.count, batch);
+            const auto mean_fill = static_cast<float>(to.mean.fill), fill = static_cast<float>(to.deviation.fill);
+            batch.for_each_column(false, [&](int col, const sums& w) {
+                const int element = col * t.channels + batch.channel;
+                // As for thresholds.
+                byte_moments m[rows];
+                bool given[rows], doubtful[rows];
+                float mean[rows], deviation[rows];
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    m[j] = moments_of(w, j);
+                    given[j] = static_cast<u32>(m[j].n) >= least;
+                    const float y = float_inverse_of(m[j].n);
+                    const narrowed near = float_deviation_of(as_double(m[j].above), m[j].n, y);
+                    mean[j] = given[j] ? float_mean_of<narrow()>(m[j].total(), m[j].n, y) : mean_fill;
+                    deviation[j] = !given[j] ? fill : m[j].above == 0 ? 0 : __uint_as_float(near.bits);
+                    doubtful[j] = given[j] & near.doubtful & (m[j].above != 0);
+                }
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    if (j >= batch.valid) break;
+                    means.store(j, element, mean[j]);
+                    deviations.store(j, element, deviation[j]);
+                    count.store(j, element, m[j].n);
+                    if (doubtful[j]) define(j, element, true, 0, m[j]);
+                }
+            });
+        };
+        const auto contrast = [&] {
+            own_pixels<rows> own(t, batch);
+            const output_rows<float, rows> result(to.mean, batch);
+            const count_rows<rows> count(to.count, batch);
+            const auto fill = static_cast<float>(to.mean.fill);
+            batch.for_each_column(false, [&](int col, const sums& w) {
+                const int element = col * t.channels + batch.channel;
+                own.take(col);
+                byte_moments m[rows];
+                bool doubtful[rows];
+                float contrast_of[rows];
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    m[j] = moments_of(w, j);
+                    const int n = m[j].n, over = own.x[j] * n - m[j].total(), off = over < 0 ? -over : over;
+                    const bool given = own.counts[j] & (static_cast<u32>(n) >= least);
+                    // As float_rules of fused_moments.cu has it.
+                    const double above = as_double(m[j].above), slight = to.epsilon * as_double(n),
+                                 y = inverse_root_approximately(above);
+                    const narrowed near(as_double(over) * __fma_rn(0.5 * y, __fma_rn(-(above * y), y, 1.0), y));
+                    const bool decided =
+                        (above > slight * slight * (1 + 0x1p-40)) & (off >= (n + 63) / 64) & !near.doubtful;
+                    contrast_of[j] = !given ? fill : over == 0 ? 0 : __uint_as_float(near.bits);
+                    doubtful[j] = given & !decided & (over != 0);
+                }
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    if (j >= batch.valid) break;
+                    count.store(j, element, m[j].n);
+                    result.store(j, element, contrast_of[j]);
+                    if (doubtful[j]) define(j, element, true, own.x[j], m[j]);
+                }
+            });
+        };
+        const auto extremes = [&] {
+            own_pixels<rows> own(t, batch);
+            batch.for_each_column(false, [&](int col, const sums& w) {
+                own.take(col);
+                for (int j = 0; j < rows && j < batch.valid; ++j) {
+                    const byte_moments m = moments_of(w, j);
+                    if (static_cast<u32>(m.n) < least) continue;
+                    const double above = as_double(m.above), n = as_double(m.n);
+                    if (above > near_largest * (n * n)) {
+                        const double variance = above / (n * n);
+                        largest = variance > largest ? variance : largest;
+                        near_largest = largest * (1 - 0x1p-50);
+                    }
+                    if (own.counts[j] && own.x[j] < smallest) smallest = own.x[j];
+                }
+            });
+        };
+        if (to.task == real_task::extremes) {
+            extremes();
+        } else if (!in_words) {
+            own_pixels<rows> own(t, batch);
+            batch.for_each_column(false, [&](int col, const sums& w) {
+                own.take(col);
+                for (int j = 0; j < rows && j < batch.valid; ++j) {
+                    const byte_moments m = moments_of(w, j);
+                    const bool given =
+                        static_cast<u32>(m.n) >= least && (own.counts[j] || to.task == real_task::statistics);
+                    define(j, col * t.channels + batch.channel, given, own.x[j], m);
+                }
+            });
+        } else if (to.task == real_task::contrast) {
+            contrast();
+        } else if (t.rows.full * t.cols.full <= narrow_pixels) {
+            statistics(std::true_type{});
+        } else {
+            statistics(std::false_type{});
+        }
+    });
+    if (to.task != real_task::extremes) return;
+    join_extremes(to.extremes, static_cast<int>(blockIdx.y), largest, smallest < 256 ? smallest : INFINITY);
+}
+
+template <typename Slide>
+void launch_counted(void (*kernel)(fused_view, real_finish), const real_windows& windows, fused_sums sums,
+                    const real_finish& to, stream_ref stream) {
+    if (sizeof(typename Slide::columns) != static_cast<std::size_t>(fused_slot_bytes(dtype::u8, sums)))
+        throw std::logic_error("counted moments: segments of another size than was planned");
+    const fused_shape shape = fused_shape_of(*windows.job, sums, windows.end_row - windows.first_row);
+    launch_sliding<Slide>(kernel, samples_on_device<u8, Slide::K>(windows, shape, windows.scratch), shape, stream, to);
+}
+
+}  // namespace
+
+void launch_counted_moments(const real_windows& windows, bool squares, const real_finish& to, stream_ref stream) {
+    constexpr int columns = fused_columns(dtype::u8, fused_sums::counted_squares),
+                  mean_columns = fused_columns(dtype::u8, fused_sums::counted);
+    using moments = counted_slide<integer_slide<u8, u32, true, columns>, uncounted::asked>;
+    using means = counted_integers<u8, mean_columns>;
+    const fused_sums sums = squares ? fused_sums::counted_squares : fused_sums::counted;
+    if (!squares)
+        launch_counted<means>(counted_threshold_kernel<means>, windows, sums, to, stream);
+    else if (to.task == real_task::threshold || to.task == real_task::limit)
+        launch_counted<moments>(counted_threshold_kernel<moments>, windows, sums, to, stream);
+    else
+        launch_counted<moments>(counted_moment_kernel<moments>, windows, sums, to, stream);
+}
+
+}  // namespace boxsum::cuda
