@@ -355,14 +355,22 @@ struct window_batch {
     __device__ bool owns() const {
         return owner;
     }
+    /// Whether for_each_column(owned, ...) has none to do. All threads say the same.
+    __device__ bool none_left(bool owned) const {
+        return (owned ? end_owned - begin_owned : 0) == end - begin;
+    }
     __device__ bool whole(int col) const {
         return col >= begin_whole && col < end_whole;
     }
 
     /// The windows around own() + i.
     __device__ sums own_window(int i) const {
-        sums window = (i < high_wraps ? high : high.from(1)).load(i);
-        window.subtract((i < low_wraps ? low : low.from(1)).load(i));
+        return own_windows(i, i);
+    }
+    /// All columns of the windows around own() + first .. own() + last.
+    __device__ sums own_windows(int first, int last) const {
+        sums window = (last < high_wraps ? high : high.from(1)).load(last);
+        window.subtract((first < low_wraps ? low : low.from(1)).load(first));
         return window;
     }
 

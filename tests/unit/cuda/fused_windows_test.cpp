@@ -6,7 +6,10 @@
 #include "filters/filter_jobs.hpp"
 #include "support/placed_image.hpp"
 
+#include <array>
 #include <cstring>
+#include <iterator>
+#include <optional>
 #include <random>
 
 namespace boxsum {
@@ -308,24 +311,61 @@ TEST_F(fused_windows, windows_of_the_largest_blocks_have_the_results_of_the_cpu)
     expect_fetched(deviation, deviations, test::text_of(s) + ": deviation");
 }
 
-/// Every pixel is a tie, which single precision does not tell.
-TEST_F(fused_windows, flat_images_have_the_decisions_of_the_cpu) {
-    for (const int value : {0, 1, 77, 130, 255})
-        for (const threshold_method method : {threshold_method::niblack, threshold_method::sauvola})
-            for (const std::int64_t radius : {1, 2, 3, 5}) {
-                const filter_case s{dtype::u8, 19, 64, 1, 1, window_radius(radius, radius + 1), border_mode::reflect};
-                placed image(test::packed(s.type, s.rows, s.cols, s.channels), 0, 0);
-                for (std::int64_t row = 0; row < s.rows; ++row)
-                    std::memset(static_cast<char*>(image.view().data) + row * image.view().shape.row_stride, value,
-                                static_cast<std::size_t>(s.cols));
-                const threshold_rule rule{.method = method, .k = 0.0};
-                placed limit(test::packed(dtype::u8, s.rows, s.cols, s.channels), 0, 0);
-                const any_view limits = upload(limit), from = upload(image);
+/// Windows of one value, which single precision does not tell from their thresholds where those are the mean: of a
+/// whole image, or of parts of it, so that a thread's windows are flat in one batch and not in the next, or some of
+/// them are.
+TEST_F(fused_windows, flat_windows_have_the_decisions_of_the_cpu) {
+    enum class parts { whole, halves, checks, dots, steps };
+    const auto pixel = [](parts p, int value, std::int64_t row, std::int64_t col) {
+        const int other = value < 128 ? 255 : 0;
+        switch (p) {
+            case parts::whole:
+                return value;
+            case parts::halves:
+                return row < 20 ? value : other;
+            case parts::checks:
+                return (row / 17 + col / 29) % 2 == 0 ? value : other;
+            case parts::dots:
+                return row % 19 == 11 && col % 53 == 40 ? other : value;
+            case parts::steps:
+                return value < 128 ? value + static_cast<int>(col / 16) : value - static_cast<int>(row / 9);
+        }
+        return 0;
+    };
+    int image_number = 0;
+    for (const parts p : {parts::whole, parts::halves, parts::checks, parts::dots, parts::steps})
+        for (const int value : {0, 1, 77, 128, 254, 255}) {
+            const border_mode border = test::every_border[image_number++ % std::size(test::every_border)];
+            const std::int64_t radius = std::array{1, 2, 3, 8}[image_number % 4];
+            const filter_case s{dtype::u8, 43, 200, 1, 1, window_radius(radius, radius + 1), border};
+            placed image(test::packed(s.type, s.rows, s.cols, s.channels), 0, image_number % 5 == 4 ? 3 : 0);
+            for (std::int64_t row = 0; row < s.rows; ++row)
+                for (std::int64_t col = 0; col < s.cols; ++col)
+                    static_cast<u8*>(image.view().data)[row * image.view().shape.row_stride + col] =
+                        static_cast<u8>(pixel(p, value, row, col));
+            const any_view from = upload(image);
+            for (int n = 0; n < 28; ++n) {
+                const auto method = static_cast<threshold_method>(n % 7);
+                const auto output = static_cast<threshold_output>((n + image_number) % 3);
+                const bool has_range = method == threshold_method::sauvola || method == threshold_method::singh ||
+                                       method == threshold_method::phansalkar;
+                const threshold_rule rule{.method = method,
+                                          .k = std::array{-0.2, 0.0, 0.4, 1e-9}[static_cast<std::size_t>(n / 7)],
+                                          .range = has_range ? std::optional(40.0) : std::nullopt,
+                                          .output = output};
+                const dtype type = output == threshold_output::threshold ? dtype::f32 : dtype::u8;
+                placed limit(test::packed(type, s.rows, s.cols, s.channels), 0, 0);
+                const any_view limits = upload(limit);
                 cuda::adaptive_threshold({from}, {limits}, stream(), rule, test::options_of(s));
                 adaptive_threshold({image.view()}, {limit.view()}, rule, test::options_of(s));
-                expect_fetched(limit, limits, std::to_string(value) + ", radius " + std::to_string(radius));
-                memory_.clear();
+                expect_fetched(limit, limits,
+                               test::text_of(s) + ", parts " + std::to_string(static_cast<int>(p)) + " of " +
+                                   std::to_string(value) + ": " + std::string(name_of(method)) + " " +
+                                   std::to_string(*rule.k));
             }
+            memory_.clear();
+            if (HasFailure()) return;
+        }
 }
 
 /// Sums and pixels times their factors have more than 24 bits.
