@@ -3,6 +3,7 @@
 #include "cuda/filters/fused_windows.cuh"
 #include "cuda/filters/threshold_formulas.cuh"
 
+#include <bit>
 #include <cmath>
 
 // Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
@@ -54,10 +55,11 @@ __device__ void move_down(u32 (&x)[Words], u32 last) {
     for (int k = 0; k < Words; ++k) x[k] = __funnelshift_r(x[k], k + 1 < Words ? x[k + 1] : last, 8);
 }
 
-/// Sums of bytes whose rows, and the pixels that are compared, wait in shared memory, or not.
+/// Sums of bytes whose rows, and the pixels that are compared, wait in shared memory, or not. Without squares scaled.
+template <bool Squares, int K>
+using compared_slide = integer_slide<u8, u32, Squares, K, false, false, !Squares>;
 template <bool Squares, bool Waits, int K>
-using byte_slide =
-    std::conditional_t<Waits, waiting<integer_slide<u8, u32, Squares, K>, true>, integer_slide<u8, u32, Squares, K>>;
+using byte_slide = std::conditional_t<Waits, waiting<compared_slide<Squares, K>, true>, compared_slide<Squares, K>>;
 
 /// Of a block whose rows may wait: not every device has the shared memory for more.
 constexpr int most_waiting_threads = 256;
@@ -580,17 +582,31 @@ __device__ __noinline__ u32 minus_pixels_of(int n, double c, u32 times) {
     return mean_ratio(n, c, times).minus_pixels;
 }
 
+/// x / d of multiples x of d, as 32-bit numbers.
+struct exact_divisor {
+    u32 inverse = 1;  ///< of d without its factors of two
+    int shift = 0;
+
+    exact_divisor() = default;
+    explicit exact_divisor(u32 d) : shift(std::countr_zero(d)) {
+        const u32 odd = d >> shift;
+        for (int i = 0; i < 5; ++i) inverse *= 2 - odd * inverse;  // right in twice the bits each time, in one at first
+    }
+    __device__ u32 quotient(u32 x) const { return (x >> shift) * inverse; }
+};
+
 struct binary_output {
     char* data;
     std::int64_t row_stride;
     std::uint8_t yes;
     threshold_terms terms;
     const window_extremes* extremes;
-    float inverse;     ///< of the pixels of an uncut window
-    bool in_units;     ///< a thread's pixels can be read, and its results written, together
-    double slope;      ///< without squares, a threshold is so many means
-    mean_ratio uncut;  ///< of it and an uncut window
-    u32 certain;       ///< there the integer decides from here on, without its sign
+    float inverse;        ///< of the pixels of an uncut window
+    bool in_units;        ///< a thread's pixels can be read, and its results written, together
+    double slope;         ///< without squares, a threshold is so many means
+    mean_ratio uncut;     ///< of it and an uncut window
+    u32 certain;          ///< there the integer decides from here on, without its sign
+    exact_divisor times;  ///< of its multiplier, by which sums are scaled
 };
 
 /// The decision in double for a window whose pixels are not all x. `above`: the numerator of the variance.
@@ -628,7 +644,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
         char* const out = to.data + batch.row * to.row_stride;
         // Of centred pixels.
         const auto sum_of = [&](const auto& w, int j, int n) {
-            return static_cast<int>(Squares ? w.sum(j) : w.sum(j) - 128u * static_cast<u32>(n));
+            return static_cast<int>(Squares ? w.sum(j) : to.times.quotient(w.sum(j)) - 128u * static_cast<u32>(n));
         };
         const auto above_of = [&](const auto& w, int j, int n) {
             if constexpr (!Squares) return std::uint64_t{0};
@@ -677,8 +693,8 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
                     return int{reinterpret_cast<const u8*>(pixels + j * image.row_stride)[batch.own() + i]};
                 };
                 // Negative where pixels exceed thresholds.
-                const auto excess = [&](u32 sum, u32 minus_pixels, u32 pixel, u32 error) {
-                    return to.uncut.times * sum + (minus_pixels * pixel + error);
+                const auto excess = [&](u32 scaled_sum, u32 minus_pixels, u32 pixel, u32 error) {
+                    return scaled_sum + (minus_pixels * pixel + error);
                 };
                 const auto decide_all = [&](const auto& minus_pixels, u32 error, u32 certain) {
                     u32 least = ~0u, any = 0;
@@ -863,7 +879,10 @@ void launch_threshold(const fused_task& task, binary_output to, const view_shape
         // The mean itself is what it is for the definition: a pixel like it does not exceed it.
         to.certain = to.slope == 1 ? 0 : mean_ratio::certain(to.uncut.error);
     }
-    launch_fused<byte_slide<Squares, Waits, columns>>(fused_threshold_kernel<Squares, Waits, columns>, task, shape,
+    fused_task scaled = task;
+    scaled.scale = static_cast<int>(to.uncut.times);
+    to.times = exact_divisor(to.uncut.times);
+    launch_fused<byte_slide<Squares, Waits, columns>>(fused_threshold_kernel<Squares, Waits, columns>, scaled, shape,
                                                       stream, compared_of<u8>(task), to);
 }
 
