@@ -26,13 +26,15 @@ struct compared {
 };
 
 /// Copies a thread's columns of a batch's rows, of an image of one channel, to `beside`; for rows that are not valid
-/// those of the first.
+/// those of the last that is.
 template <int N, int K, typename Batch>
 __device__ void copy_own_pixels(const compared<u8>& image, const Batch& batch) {
-    const char* const own = image.image + batch.row * image.row_stride + batch.own();
+    const char* own = image.image + batch.row * image.row_stride + batch.own();
 #pragma unroll
-    for (int j = 0; j < N; ++j)
-        copy_async<K>(batch.beside + j * batch.apart, own + (j < batch.valid ? j : 0) * image.row_stride);
+    for (int j = 0; j < N; ++j) {
+        copy_async<K>(batch.beside + j * batch.apart, own);
+        if (j + 1 < batch.valid) own += image.row_stride;
+    }
 }
 /// The same pixels: of `beside` where they wait there.
 template <bool Waits, int N, int K, typename Batch>
@@ -689,15 +691,13 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
                 return __byte_perm(signs_of(by[0], by[1]), signs_of(by[2], by[3]), 0x5410u) & (to.yes * 0x01010101u);
             };
             if constexpr (!Squares) {
-                const auto pixel_at = [&](int i, int j) {
-                    return int{reinterpret_cast<const u8*>(pixels + j * image.row_stride)[batch.own() + i]};
+                // Negative where a pixel exceeds its threshold.
+                const auto excess = [&](const auto& w, int j, u32 pixel, u32 minus_pixels, u32 error) {
+                    return w.sum(j) + (minus_pixels * pixel + error);
                 };
-                // Negative where pixels exceed thresholds.
-                const auto excess = [&](u32 scaled_sum, u32 minus_pixels, u32 pixel, u32 error) {
-                    return scaled_sum + (minus_pixels * pixel + error);
-                };
-                const auto decide_all = [&](const auto& minus_pixels, u32 error, u32 certain) {
-                    u32 least = ~0u, any = 0;
+                // The least of all, without signs.
+                const auto decide_all = [&](const auto& minus_pixels, u32 error) {
+                    u32 least = ~0u;
 #pragma unroll
                     for (int k = 0; k < K / 4; ++k) {
                         u32 over[rows][4];
@@ -707,36 +707,41 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
 #pragma unroll
                             for (int j = 0; j < rows; ++j) {
                                 const u32 pixel = __byte_perm(x[j][k], 0, 0x4440u | u32(i));
-                                over[j][i] = excess(w.sum(j), minus_pixels(j), pixel, error);
+                                over[j][i] = excess(w, j, pixel, minus_pixels(j), error);
                                 least = over[j][i] < least ? over[j][i] : least;
                             }
                         }
 #pragma unroll
+                        for (int j = 0; j < rows; ++j) yes[j][k] = yes_of(over[j]);
+                    }
+                    return least;
+                };
+                constexpr u32 error_of_cut = mean_ratio::most_error;
+                const auto minus_pixels = [&](int j) {
+                    return batch.plain ? to.uncut.minus_pixels : cut_minus_pixels[j];
+                };
+                const u32 least = batch.plain ? decide_all([&](int) { return to.uncut.minus_pixels; }, to.uncut.error)
+                                              : decide_all([&](int j) { return cut_minus_pixels[j]; }, error_of_cut);
+                const u32 certain = batch.plain ? to.certain : mean_ratio::certain(error_of_cut);
+                if (least < certain) {
+                    own_pixels<Waits, rows, K>(x, image, batch);
+                    const u32 error = batch.plain ? to.uncut.error : error_of_cut;
+#pragma unroll 1
+                    for (int i = 0; i < K; ++i) {  // pixel and verdict are the lowest bytes
+                        const auto w = batch.own_window(i);
+#pragma unroll
                         for (int j = 0; j < rows; ++j) {
-                            yes[j][k] = yes_of(over[j]);
-                            any |= x[j][k];
+                            const u32 pixel = x[j][0] & 0xffu;
+                            u32 verdict = yes[j][0];
+                            // Black pixels exceed nothing.
+                            if (pixel != 0 && excess(w, j, pixel, minus_pixels(j), error) < certain)
+                                verdict = exactly(w, j, static_cast<int>(pixel), batch.height[j] * full);
+                            move_down(x[j], 0);
+                            move_down(yes[j], verdict);
                         }
                     }
-                    store();
-                    // Black pixels exceed nothing.
-                    if (least >= certain || any == 0) return;
-#pragma unroll 1
-                    for (int at = 0; at < rows * K; ++at) {
-                        const int i = at / rows, j = at % rows, pixel = j < batch.valid ? pixel_at(i, j) : 0;
-                        if (pixel == 0) continue;
-                        const auto w = batch.own_window(i);
-                        const u32 by = minus_pixels_of(batch.height[j] * full, to.slope, to.uncut.times);
-                        if (excess(w.sum(j), by, static_cast<u32>(pixel), error) < certain)
-                            reinterpret_cast<u8*>(out + j * to.row_stride)[batch.own() + i] =
-                                exactly(w, j, pixel, batch.height[j] * full);
-                    }
-                };
-                if (batch.plain) {
-                    decide_all([&](int) { return to.uncut.minus_pixels; }, to.uncut.error, to.certain);
-                } else {
-                    decide_all([&](int j) { return cut_minus_pixels[j]; }, mean_ratio::most_error,
-                               mean_ratio::certain(mean_ratio::most_error));
                 }
+                store();
             } else {
                 // Whether all pixels of each row's windows are alike, which one window of all their columns says. Then
                 // their verdicts are that of any pixel.
