@@ -361,9 +361,9 @@ struct window_batch {
     __device__ void for_rows(T (&to)[Sums::rows], int width, F f) const {
         static_assert(sizeof(T) % 4 == 0);
         constexpr int words = sizeof(T) / 4;
-        int rows_held = height[0];
+        int rows_held = 0;
 #pragma unroll
-        for (int j = 1; j < Sums::rows; ++j) rows_held = thread % 32 % Sums::rows == j ? height[j] : rows_held;
+        for (int j = 0; j < Sums::rows; ++j) rows_held |= height[j] & -static_cast<int>(thread % 32 % Sums::rows == j);
         const T mine = f(rows_held * width);
         std::uint32_t word[words];
         memcpy(word, &mine, sizeof mine);
