@@ -37,11 +37,6 @@ __device__ inline std::uintptr_t opaque(std::uintptr_t x) {
     asm volatile("" : "+l"(x));
     return x;
 }
-/// Nor whether all threads have it: comparisons of numbers that are known to be shared take a move more.
-__device__ inline int opaque(int x) {
-    asm volatile("" : "+r"(x));
-    return x;
-}
 
 /// c + a . b of four bytes each, of which those of `a` are unsigned.
 __device__ inline int dot_of_unsigned(std::uint32_t a, int b, int c) {

@@ -606,7 +606,6 @@ class integer_slide {
     static_assert(!Scaled || (sizeof(Pixel) == 1 && !sums_are_centred<Pixel, Sum, Squares> && !Deltas));
 
   public:
-    static constexpr bool scaled = Scaled;
     static constexpr int K = Columns;
     static constexpr bool wraps = true;  ///< sums of any rows are differences of prefix sums
     static constexpr int wide_words = Squares && sizeof(Sum) == 8 ? K : 0;  ///< of `columns`, which begin with them
@@ -806,13 +805,8 @@ __device__ void for_each_batch(const fused_view& t, Ahead ahead, Emit emit) {
     batch.low_at = first_col - left - 1 - first_read;
     batch.high = line.from(batch.high_at + batch.high_at / K + (K + 1) * thread);
     batch.low = line.from(batch.low_at + batch.low_at / K + (K + 1) * thread);
-    int high_place = batch.high_at, low_place = batch.low_at;
-    if constexpr (requires { requires Slide::scaled; }) {
-        high_place = opaque(high_place + K * thread);
-        low_place = opaque(low_place + K * thread);
-    }
-    batch.high_wraps = K - (high_place & (K - 1));
-    batch.low_wraps = K - (low_place & (K - 1));
+    batch.high_wraps = K - (batch.high_at & (K - 1));
+    batch.low_wraps = K - (batch.low_at & (K - 1));
     batch.begin_whole = cut ? left : 0;
     batch.end_whole = cut ? width - right : width;
     {  // whole runs of K columns from first_col on

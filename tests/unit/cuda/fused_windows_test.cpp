@@ -370,17 +370,21 @@ TEST_F(fused_windows, flat_windows_have_the_decisions_of_the_cpu) {
 
 /// Sums and pixels times their factors have more than 24 bits.
 TEST_F(fused_windows, means_of_large_windows_have_the_decisions_of_the_cpu) {
-    for (const std::int64_t radius : {15, 90}) {
-        const filter_case s{dtype::u8,          2 * radius + 30, 2 * radius + 150, 1, 1, window(window_radius(radius)),
-                            border_mode::shrink};
+    for (const auto& [radius, border] : {std::pair<std::int64_t, border_mode>{15, border_mode::shrink},
+                                         {15, border_mode::constant},
+                                         {15, border_mode::replicate},
+                                         {90, border_mode::shrink}}) {
+        const filter_case s{dtype::u8, 2 * radius + 30, 2 * radius + 150, 1, 1, window(window_radius(radius)), border};
+        filter_options options = test::options_of(s);
+        options.border_value = border == border_mode::constant ? 201 : 0;
         placed image(test::packed(s.type, s.rows, s.cols, 1), -s.cols & 7, 0);
         fill(image.view(), pattern::random, 9);
-        for (const double k : {0.15, 0.3, -0.25}) {
+        for (const double k : {0.15, 0.3, -0.25, 0.2, 0.123456}) {
             const threshold_rule rule{.method = threshold_method::bradley, .k = k};
             placed limit(test::packed(dtype::u8, s.rows, s.cols, 1), -s.cols & 7, 0);
             const any_view limits = upload(limit), from = upload(image);
-            cuda::adaptive_threshold({from}, {limits}, stream(), rule, test::options_of(s));
-            adaptive_threshold({image.view()}, {limit.view()}, rule, test::options_of(s));
+            cuda::adaptive_threshold({from}, {limits}, stream(), rule, options);
+            adaptive_threshold({image.view()}, {limit.view()}, rule, options);
             expect_fetched(limit, limits, test::text_of(s) + " " + std::to_string(k));
         }
         memory_.clear();

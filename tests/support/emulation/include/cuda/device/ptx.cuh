@@ -39,9 +39,6 @@ inline void add_relaxed(unsigned* word, unsigned value,
 inline std::uintptr_t opaque(std::uintptr_t x) {
     return x;
 }
-inline int opaque(int x) {
-    return x;
-}
 
 inline int dot_of_unsigned(std::uint32_t a, int b, int c) {
     for (int i = 0; i < 32; i += 8) c += static_cast<int>(a >> i & 0xffu) * static_cast<std::int8_t>(b >> i);
