@@ -743,8 +743,8 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
                 }
                 store();
             } else {
-                // Whether all pixels of each row's windows are alike, which one window of all their columns says. Then
-                // their verdicts are that of any pixel.
+                // Whether all pixels of each row's windows are alike, which one window of all their columns says, where
+                // its sum of squares does not wrap. Then their verdicts are that of any pixel.
                 const auto are_flat = [&] {
                     const auto w = batch.own_windows(0, K - 1);
                     bool alike = true;
@@ -752,7 +752,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
 #pragma unroll
                     for (int j = 0; j < rows; ++j) {
                         const int n = batch.height[j] * (full + K - 1), pixel = static_cast<int>(x[j][0] & 0xffu);
-                        alike = alike && n < 1 << 18 && above_of(w, j, n) == 0;
+                        alike &= (n < 1 << 18) & (above_of(w, j, n) == 0);
                         row_yes[j] = of_flat[pixel] * 0x01010101u;
                     }
                     if (alike)

@@ -6,6 +6,7 @@
 #include "filters/filter_jobs.hpp"
 #include "support/placed_image.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <iterator>
@@ -366,6 +367,27 @@ TEST_F(fused_windows, flat_windows_have_the_decisions_of_the_cpu) {
             memory_.clear();
             if (HasFailure()) return;
         }
+}
+
+/// Columns 7 to 16, those of the windows around 8 to 15, have a sum of centred pixels of 0, and one of squares of 2^17
+/// a row: of 2^15 rows they come to 2^32, which 32 bits take for 0, as if all were alike.
+TEST_F(fused_windows, flat_windows_are_not_those_whose_squares_wrap) {
+    const filter_case s{dtype::u8, 16390, 24, 1, 1, window(window_extents{16384, 16383, 1, 1}), border_mode::reflect};
+    const filter_options options = test::options_of(s);
+    placed image(test::packed(s.type, s.rows, s.cols, 1), 0, 0);
+    ASSERT_TRUE(cuda::fused_supports(filters::windows_of({image.view().shape}, options), true));
+    constexpr std::array<u8, 10> columns{0, 0, 0, 0, 255, 255, 255, 245, 176, 94};
+    for (std::int64_t row = 0; row < s.rows; ++row) {
+        u8* const pixels = static_cast<u8*>(image.view().data) + row * image.view().shape.row_stride;
+        std::memset(pixels, 100, static_cast<std::size_t>(s.cols));
+        std::copy(columns.begin(), columns.end(), pixels + 7);
+    }
+    const threshold_rule rule{.method = threshold_method::niblack};
+    placed ink(test::packed(dtype::u8, s.rows, s.cols, 1), 0, 0);
+    const any_view inks = upload(ink), from = upload(image);
+    cuda::adaptive_threshold({from}, {inks}, stream(), rule, options);
+    adaptive_threshold({image.view()}, {ink.view()}, rule, options);
+    expect_fetched(ink, inks, test::text_of(s));
 }
 
 /// Sums and pixels times their factors have more than 24 bits.
