@@ -4,6 +4,7 @@
 #include "cuda/filters/fused_windows.cuh"
 #include "cuda/filters/threshold_formulas.cuh"
 
+#include <bit>
 #include <cmath>
 
 // Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
@@ -26,13 +27,15 @@ struct compared {
 };
 
 /// Copies a thread's columns of a batch's rows, of an image of one channel, to `beside`; for rows that are not valid
-/// those of the first.
+/// those of the last that is.
 template <int N, int K, typename Batch>
 __device__ void copy_own_pixels(const compared<u8>& image, const Batch& batch) {
-    const char* const own = image.image + batch.row * image.row_stride + batch.own();
+    const char* own = image.image + batch.row * image.row_stride + batch.own();
 #pragma unroll
-    for (int j = 0; j < N; ++j)
-        copy_async<K>(batch.beside + j * batch.apart, own + (j < batch.valid ? j : 0) * image.row_stride);
+    for (int j = 0; j < N; ++j) {
+        copy_async<K>(batch.beside + j * batch.apart, own);
+        if (j + 1 < batch.valid) own += image.row_stride;
+    }
 }
 /// The same pixels: of `beside` where they wait there.
 template <bool Waits, int N, int K, typename Batch>
@@ -48,10 +51,18 @@ __device__ void own_pixels(u32 (&to)[N][K / 4], const compared<u8>& image, const
     }
 }
 
-/// Sums of bytes whose rows, and the pixels that are compared, wait in shared memory, or not.
+/// Moves bytes one down, `last` to the top.
+template <int Words>
+__device__ void move_down(u32 (&x)[Words], u32 last) {
+#pragma unroll
+    for (int k = 0; k < Words; ++k) x[k] = __funnelshift_r(x[k], k + 1 < Words ? x[k + 1] : last, 8);
+}
+
+/// Sums of bytes whose rows, and the pixels that are compared, wait in shared memory, or not. Without squares scaled.
+template <bool Squares, int K>
+using compared_slide = integer_slide<u8, u32, Squares, K, false, false, !Squares>;
 template <bool Squares, bool Waits, int K>
-using byte_slide =
-    std::conditional_t<Waits, waiting<integer_slide<u8, u32, Squares, K>, true>, integer_slide<u8, u32, Squares, K>>;
+using byte_slide = std::conditional_t<Waits, waiting<compared_slide<Squares, K>, true>, compared_slide<Squares, K>>;
 
 /// Of a block whose rows may wait: not every device has the shared memory for more.
 constexpr int most_waiting_threads = 256;
@@ -459,9 +470,10 @@ __global__ __maxnreg__(float_registers(Job)) void fused_float_kernel(const __gri
 
 /// x > c sum / n of a byte x, 0 < c, decided by one integer: times * sum - pixels * x, `pixels` being times * n / c
 /// rounded, is off by at most 255 times what that was rounded by, which `error` bounds. Below -error x exceeds c sum /
-/// n, above it does not, and so says the definition in double, whose roundings come to 2^-20 here at most.
+/// n, above it does not, and so says the definition in double, whose roundings come to 2^-20 here at most. `pixels` is
+/// kept negative: a constant that is subtracted has each pixel negated first.
 struct mean_ratio {
-    u32 times = 1, pixels = 0, error = 0;
+    u32 times = 1, minus_pixels = 0, error = 0;
 
     /// Whether all integers fit 32 bits.
     static bool fits(double n, double c, double times) { return 256 * n * times * (c < 1 ? 1 / c : 1) < 0x1p31; }
@@ -469,7 +481,7 @@ struct mean_ratio {
     mean_ratio() = default;
     BOXSUM_HOST_DEVICE mean_ratio(int n, double c, u32 multiplier) : times(multiplier) {
         const double exact = n * static_cast<double>(times) / c, whole = rint(exact);
-        pixels = static_cast<u32>(whole);
+        minus_pixels = 0 - static_cast<u32>(whole);
         error = static_cast<u32>(255 * fabs(exact - whole) + 0x1p-10);
     }
     /// With the multiplier that leaves fewest pixels in doubt.
@@ -483,12 +495,27 @@ struct mean_ratio {
     }
 
     static constexpr u32 most_error = 128;  ///< whatever n is
+    /// Up to 2 * error the integer and the error are uncertain, from here on they are not.
+    BOXSUM_HOST_DEVICE static constexpr u32 certain(u32 error) { return 2 * error + 1; }
 };
 
 /// A division in double is long, and rare.
-__device__ __noinline__ u32 pixels_of(int n, double c, u32 times) {
-    return mean_ratio(n, c, times).pixels;
+__device__ __noinline__ u32 minus_pixels_of(int n, double c, u32 times) {
+    return mean_ratio(n, c, times).minus_pixels;
 }
+
+/// x / d of multiples x of d, as 32-bit numbers.
+struct exact_divisor {
+    u32 inverse = 1;  ///< of d without its factors of two
+    int shift = 0;
+
+    exact_divisor() = default;
+    explicit exact_divisor(u32 d) : shift(std::countr_zero(d)) {
+        const u32 odd = d >> shift;
+        for (int i = 0; i < 5; ++i) inverse *= 2 - odd * inverse;  // right in twice the bits each time, in one at first
+    }
+    __device__ u32 quotient(u32 x) const { return (x >> shift) * inverse; }
+};
 
 struct binary_output {
     char* data;
@@ -496,10 +523,12 @@ struct binary_output {
     std::uint8_t yes;
     threshold_terms terms;
     const window_extremes* extremes;
-    float inverse;     ///< of the pixels of an uncut window
-    bool in_units;     ///< a thread's pixels can be read, and its results written, together
-    double slope;      ///< without squares, a threshold is so many means
-    mean_ratio uncut;  ///< of it and an uncut window
+    float inverse;        ///< of the pixels of an uncut window
+    bool in_units;        ///< a thread's pixels can be read, and its results written, together
+    double slope;         ///< without squares, a threshold is so many means
+    mean_ratio uncut;     ///< of it and an uncut window
+    u32 certain;          ///< there the integer decides from here on, without its sign
+    exact_divisor times;  ///< of its multiplier, by which sums are scaled
 };
 
 /// The decision in double for a window whose pixels are not all x. `above`: the numerator of the variance.
@@ -521,13 +550,13 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
         terms.smallest_pixel = from_ordered(to.extremes->smallest_pixel[blockIdx.y]);
     }
     const float_rule rule(terms);
-    // Where all pixels of a window are x, so is its mean: 256 decisions in double, a bit each, for images that are
-    // flat.
-    __shared__ u32 flat_exceeds[8];
-    for (int x = static_cast<int>(threadIdx.x); x < 256; x += static_cast<int>(blockDim.x)) {
-        const unsigned bits = __ballot_sync(~0u, x > limit_of(terms, x, x, 0));
-        if (x % 32 == 0) flat_exceeds[x / 32] = bits;
-    }
+    // Where all pixels of a window are x, so is its mean: 256 results by the definition in double.
+    [[maybe_unused]] __shared__ u8 of_flat[Squares ? 256 : 1];
+    if constexpr (Squares)
+#pragma unroll 1
+        for (int x = static_cast<int>(threadIdx.x); x < 256; x += static_cast<int>(blockDim.x))
+            of_flat[x] = x > limit_of(terms, x, x, 0) ? to.yes : u8{0};
+    [[maybe_unused]] bool was_flat = false;  // all that the thread owned of the batch before
     const auto ahead = [&](const auto& batch) {
         if (to.in_units && batch.owns()) copy_own_pixels<window_sums<u32, Squares>::rows, K>(image, batch);
     };
@@ -537,7 +566,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
         char* const out = to.data + batch.row * to.row_stride;
         // Of centred pixels.
         const auto sum_of = [&](const auto& w, int j, int n) {
-            return static_cast<int>(Squares ? w.sum(j) : w.sum(j) - 128u * static_cast<u32>(n));
+            return static_cast<int>(Squares ? w.sum(j) : to.times.quotient(w.sum(j)) - 128u * static_cast<u32>(n));
         };
         const auto above_of = [&](const auto& w, int j, int n) {
             if constexpr (!Squares) return std::uint64_t{0};
@@ -557,17 +586,17 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
             }
             return limit - static_cast<float>(x);
         };
-        const auto is_flat = [&](const auto& w, int j, int x, int n) {
-            return Squares ? above_of(w, j, n) == 0 : sum_of(w, j, n) == (x - 128) * n;
-        };
-        const auto flat = [&](int x) { return (flat_exceeds[x / 32] >> (x % 32) & 1u) != 0; };
+        // The result of a pixel that single precision, or a rounded factor, does not tell.
         const auto exactly = [&](const auto& w, int j, int x, int n) {
-            return exceeds_exactly(terms, x, sum_of(w, j, n), above_of(w, j, n), n);
+            const std::uint64_t above = above_of(w, j, n);
+            if constexpr (Squares)
+                if (above == 0) return of_flat[x];
+            return exceeds_exactly(terms, x, sum_of(w, j, n), above, n) ? to.yes : u8{0};
         };
         const int full = static_cast<int>(t.cols.full);
-        [[maybe_unused]] u32 cut_pixels[rows];
+        [[maybe_unused]] u32 cut_minus_pixels[rows];
         if (!Squares && to.in_units && !batch.plain)
-            batch.for_rows(cut_pixels, full, [&](int n) { return pixels_of(n, to.slope, to.uncut.times); });
+            batch.for_rows(cut_minus_pixels, full, [&](int n) { return minus_pixels_of(n, to.slope, to.uncut.times); });
         if (to.in_units && batch.owns()) {
             u32 x[rows][K / 4], yes[rows][K / 4];
             own_pixels<Waits, rows, K>(x, image, batch);
@@ -581,21 +610,14 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
             const auto yes_of = [&](const u32(&by)[4]) {
                 return __byte_perm(signs_of(by[0], by[1]), signs_of(by[2], by[3]), 0x5410u) & (to.yes * 0x01010101u);
             };
-            const auto decide = [&](int i, int j, const auto& w, int pixel) {
-                const int n = batch.height[j] * full;
-                const bool exceeds = is_flat(w, j, pixel, n) ? flat(pixel) : exactly(w, j, pixel, n);
-                reinterpret_cast<u8*>(out + j * to.row_stride)[batch.own() + i] = exceeds ? to.yes : u8{0};
-            };
-            const auto pixel_at = [&](int i, int j) {
-                return int{reinterpret_cast<const u8*>(pixels + j * image.row_stride)[batch.own() + i]};
-            };
             if constexpr (!Squares) {
-                // Negative where pixels exceed thresholds. Up to 2 * error, without its sign, it is uncertain.
-                const auto excess = [&](u32 sum, u32 pixels_by, u32 pixel, u32 error) {
-                    return to.uncut.times * sum + error - pixels_by * pixel;
+                // Negative where a pixel exceeds its threshold.
+                const auto excess = [&](const auto& w, int j, u32 pixel, u32 minus_pixels, u32 error) {
+                    return w.sum(j) + (minus_pixels * pixel + error);
                 };
-                const auto decide_all = [&](const auto& pixels_by, u32 error) {
-                    u32 least = ~0u, any = 0;
+                // The least of all, without signs.
+                const auto decide_all = [&](const auto& minus_pixels, u32 error) {
+                    u32 least = ~0u;
 #pragma unroll
                     for (int k = 0; k < K / 4; ++k) {
                         u32 over[rows][4];
@@ -605,80 +627,117 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
 #pragma unroll
                             for (int j = 0; j < rows; ++j) {
                                 const u32 pixel = __byte_perm(x[j][k], 0, 0x4440u | u32(i));
-                                over[j][i] = excess(w.sum(j), pixels_by(j), pixel, error);
+                                over[j][i] = excess(w, j, pixel, minus_pixels(j), error);
                                 least = over[j][i] < least ? over[j][i] : least;
                             }
                         }
 #pragma unroll
-                        for (int j = 0; j < rows; ++j) {
-                            yes[j][k] = yes_of(over[j]);
-                            any |= x[j][k];
-                        }
+                        for (int j = 0; j < rows; ++j) yes[j][k] = yes_of(over[j]);
                     }
-                    store();
-                    // Black pixels exceed nothing.
-                    if (least > 2 * error || any == 0) return;
-#pragma unroll 1
-                    for (int at = 0; at < rows * K; ++at) {
-                        const int i = at / rows, j = at % rows, pixel = j < batch.valid ? pixel_at(i, j) : 0;
-                        if (pixel == 0) continue;
-                        const auto w = batch.own_window(i);
-                        const u32 by = pixels_of(batch.height[j] * full, to.slope, to.uncut.times);
-                        if (excess(w.sum(j), by, static_cast<u32>(pixel), error) <= 2 * error) decide(i, j, w, pixel);
-                    }
+                    return least;
                 };
-                if (batch.plain) {
-                    decide_all([&](int) { return to.uncut.pixels; }, to.uncut.error);
-                } else {
-                    decide_all([&](int j) { return cut_pixels[j]; }, mean_ratio::most_error);
-                }
-            } else {
-                float inverse[rows];
-#pragma unroll
-                for (int j = 0; j < rows; ++j)
-                    inverse[j] = batch.plain ? to.inverse : __frcp_rn(static_cast<float>(batch.height[j] * full));
-                float least = rule.decides() ? INFINITY : 0;
-#pragma unroll
-                for (int k = 0; k < K / 4; ++k) {
-                    u32 margin[rows][4];
-#pragma unroll
-                    for (int i = 0; i < 4; ++i) {
-                        const auto w = batch.own_window(4 * k + i);
+                constexpr u32 error_of_cut = mean_ratio::most_error;
+                const auto minus_pixels = [&](int j) {
+                    return batch.plain ? to.uncut.minus_pixels : cut_minus_pixels[j];
+                };
+                const u32 least = batch.plain ? decide_all([&](int) { return to.uncut.minus_pixels; }, to.uncut.error)
+                                              : decide_all([&](int j) { return cut_minus_pixels[j]; }, error_of_cut);
+                const u32 certain = batch.plain ? to.certain : mean_ratio::certain(error_of_cut);
+                if (least < certain) {
+                    own_pixels<Waits, rows, K>(x, image, batch);
+                    const u32 error = batch.plain ? to.uncut.error : error_of_cut;
+#pragma unroll 1
+                    for (int i = 0; i < K; ++i) {  // pixel and verdict are the lowest bytes
+                        const auto w = batch.own_window(i);
 #pragma unroll
                         for (int j = 0; j < rows; ++j) {
-                            const int pixel = static_cast<int>(__byte_perm(x[j][k], 0, 0x4440u | u32(i)));
-                            const float by = margin_of(w, j, pixel, batch.height[j] * full, inverse[j]);
-                            least = fminf(least, fabsf(by));
-                            margin[j][i] = __float_as_uint(by);
+                            const u32 pixel = x[j][0] & 0xffu;
+                            u32 verdict = yes[j][0];
+                            // Black pixels exceed nothing.
+                            if (pixel != 0 && excess(w, j, pixel, minus_pixels(j), error) < certain)
+                                verdict = exactly(w, j, static_cast<int>(pixel), batch.height[j] * full);
+                            move_down(x[j], 0);
+                            move_down(yes[j], verdict);
                         }
                     }
-#pragma unroll
-                    for (int j = 0; j < rows; ++j) yes[j][k] = yes_of(margin[j]);
                 }
                 store();
-                const int looked_at = least > rule.error ? 0 : rows * K;
+            } else {
+                // Whether all pixels of each row's windows are alike, which one window of all their columns says, where
+                // its sum of squares does not wrap. Then their verdicts are that of any pixel.
+                const auto are_flat = [&] {
+                    const auto w = batch.own_windows(0, K - 1);
+                    bool alike = true;
+                    u32 row_yes[rows];
+#pragma unroll
+                    for (int j = 0; j < rows; ++j) {
+                        const int n = batch.height[j] * (full + K - 1), pixel = static_cast<int>(x[j][0] & 0xffu);
+                        alike &= (n < 1 << 18) & (above_of(w, j, n) == 0);
+                        row_yes[j] = of_flat[pixel] * 0x01010101u;
+                    }
+                    if (alike)
+#pragma unroll
+                        for (int j = 0; j < rows; ++j)
+#pragma unroll
+                            for (int k = 0; k < K / 4; ++k) yes[j][k] = row_yes[j];
+                    return alike;
+                };
+                bool is_flat_now = was_flat && are_flat();
+                if (!is_flat_now) {
+                    float inverse[rows];
+#pragma unroll
+                    for (int j = 0; j < rows; ++j)
+                        inverse[j] = batch.plain ? to.inverse : __frcp_rn(static_cast<float>(batch.height[j] * full));
+                    float least = rule.decides() ? INFINITY : 0;
+#pragma unroll
+                    for (int k = 0; k < K / 4; ++k) {
+                        u32 margin[rows][4];
+#pragma unroll
+                        for (int i = 0; i < 4; ++i) {
+                            const auto w = batch.own_window(4 * k + i);
+#pragma unroll
+                            for (int j = 0; j < rows; ++j) {
+                                const int pixel = static_cast<int>(__byte_perm(x[j][k], 0, 0x4440u | u32(i)));
+                                const float by = margin_of(w, j, pixel, batch.height[j] * full, inverse[j]);
+                                least = fminf(least, fabsf(by));
+                                margin[j][i] = __float_as_uint(by);
+                            }
+                        }
+#pragma unroll
+                        for (int j = 0; j < rows; ++j) yes[j][k] = yes_of(margin[j]);
+                    }
+                    if (!(least > rule.error)) {  // also where it is NaN
+                        own_pixels<Waits, rows, K>(x, image, batch);
+                        is_flat_now = are_flat();
+                        // One window after the other: its pixel is the lowest byte of x, its verdict becomes the
+                        // highest.
 #pragma unroll 1
-                for (int at = 0; at < looked_at; ++at) {
-                    const int i = at / rows, j = at % rows;
-                    if (j >= batch.valid) continue;
-                    const auto w = batch.own_window(i);
-                    const int n = batch.height[j] * full, pixel = pixel_at(i, j);
-                    const float by =
-                        margin_of(w, j, pixel, n, batch.plain ? to.inverse : __frcp_rn(static_cast<float>(n)));
-                    if (!(fabsf(by) > rule.error)) decide(i, j, w, pixel);  // also where it is NaN
+                        for (int i = 0; i < (is_flat_now ? 0 : K); ++i) {
+                            const auto w = batch.own_window(i);
+#pragma unroll
+                            for (int j = 0; j < rows; ++j) {
+                                const int n = batch.height[j] * full, pixel = static_cast<int>(x[j][0] & 0xffu);
+                                const float by = margin_of(w, j, pixel, n, inverse[j]);
+                                move_down(x[j], 0);
+                                move_down(yes[j],
+                                          fabsf(by) > rule.error ? (by < 0 ? to.yes : 0) : exactly(w, j, pixel, n));
+                            }
+                        }
+                    }
                 }
+                was_flat = is_flat_now;
+                store();
             }
         }
+        if (batch.none_left(to.in_units)) return;  // spares a batch what the loop begins with
         batch.for_each_column(to.in_units, [&](int col, const auto& w) {
             const int width = fused_width(t, col), element = col * t.channels + batch.channel;
             for (int j = 0; j < rows && j < batch.valid; ++j) {
                 const int x = reinterpret_cast<const u8*>(pixels + j * image.row_stride)[element];
                 const int n = batch.height[j] * width;
                 const float margin = margin_of(w, j, x, n, __frcp_rn(static_cast<float>(n)));
-                const bool exceeds = fabsf(margin) > rule.error ? margin < 0
-                                     : is_flat(w, j, x, n)      ? flat(x)
-                                                                : exactly(w, j, x, n);
-                reinterpret_cast<u8*>(out + j * to.row_stride)[element] = exceeds ? to.yes : u8{0};
+                reinterpret_cast<u8*>(out + j * to.row_stride)[element] =
+                    fabsf(margin) > rule.error ? (margin < 0 ? to.yes : u8{0}) : exactly(w, j, x, n);
             }
         });
     });
@@ -742,8 +801,13 @@ void launch_threshold(const fused_task& task, binary_output to, const view_shape
         const std::int64_t full = task.job->rows.full * task.job->cols.full;
         to.in_units = to.in_units && to.slope > 0 && mean_ratio::fits(static_cast<double>(full), to.slope, 1);
         if (to.in_units) to.uncut = mean_ratio::best_of(static_cast<int>(full), to.slope);
+        // The mean itself is what it is for the definition: a pixel like it does not exceed it.
+        to.certain = to.slope == 1 ? 0 : mean_ratio::certain(to.uncut.error);
     }
-    launch_fused<byte_slide<Squares, Waits, columns>>(fused_threshold_kernel<Squares, Waits, columns>, task, shape,
+    fused_task scaled = task;
+    scaled.scale = static_cast<int>(to.uncut.times);
+    to.times = exact_divisor(to.uncut.times);
+    launch_fused<byte_slide<Squares, Waits, columns>>(fused_threshold_kernel<Squares, Waits, columns>, scaled, shape,
                                                       stream, compared_of<u8>(task), to);
 }
 
@@ -800,7 +864,9 @@ void enqueue_fused_threshold(const fused_task& task, const any_view& result, con
         to.yes = yes;
         to.terms = terms;
         to.extremes = extremes;
-        if (formula.method != threshold_method::bradley)
+        // With k = 0 the mean is the threshold of all.
+        if (formula.k == 0) to.terms.method = threshold_method::bradley;
+        if (to.terms.method != threshold_method::bradley)
             return launch_threshold<true, true>(task, to, result.shape, stream);
         return bradley_waits(*task.job) ? launch_threshold<false, true>(task, to, result.shape, stream)
                                         : launch_threshold<false, false>(task, to, result.shape, stream);

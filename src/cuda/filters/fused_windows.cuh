@@ -32,6 +32,23 @@ namespace boxsum::cuda {
 
 inline constexpr int most_fused_threads = 512;
 
+/// What dot products multiply bytes by: so sums of bytes may come multiplied, for nothing.
+struct byte_weights {
+    int even = 0x0000ff01, odd = static_cast<int>(0xff010000u);  ///< of a column and one that leaves, and their halves
+    int all = 0x01010101, minus_all = -1;
+
+    byte_weights() = default;
+    /// 0 < scale < 128
+    explicit byte_weights(int scale) {
+        const auto plus = static_cast<std::uint32_t>(scale), minus = 256 - plus;
+        even = static_cast<int>(minus << 8 | plus);
+        odd = static_cast<int>(minus << 24 | plus << 16);
+        all = static_cast<int>(plus * 0x01010101u);
+        minus_all = static_cast<int>(minus * 0x01010101u);
+    }
+    __device__ int scale() const { return all & 0xff; }
+};
+
 /// A task as the kernels take it.
 struct fused_view : plane_view {
     const void* segments;
@@ -48,6 +65,7 @@ struct fused_view : plane_view {
     std::uint32_t nodata;
     std::uint32_t* refused;  ///< of floats: a word for each block, which says that its sums may have been rounded
     double most_pixels;      ///< that a sum of a few columns, or a window, holds
+    byte_weights weighted;   ///< of integer_slide, where its sums are scaled
 };
 
 template <typename Sum, bool Squares, int K>
@@ -67,13 +85,14 @@ struct column_sums : column_squares<Sum, Squares, K> {
     static constexpr bool centred = sums_are_centred<Pixel, Sum, Squares>;
     int sum[K] = {};
 
-    /// Column i with a row and without another, both as they are summed.
-    __device__ void slide(int i, const pixel_run<Pixel, K>& in, const pixel_run<Pixel, K>& out) {
+    /// Column i with a row and without another, both as they are summed. `by`: of bytes without squares.
+    __device__ void slide(int i, const pixel_run<Pixel, K>& in, const pixel_run<Pixel, K>& out,
+                          const byte_weights& by = {}) {
         int both;  // the two pixels, side by side
         int minus, plus;
         if constexpr (sizeof(Pixel) == 1) {
             both = static_cast<int>(__byte_perm(in.word[i / 4], out.word[i / 4], i % 4 < 2 ? 0x5140u : 0x7362u));
-            minus = i % 2 == 0 ? 0x0000ff01 : static_cast<int>(0xff010000u);
+            minus = i % 2 == 0 ? by.even : by.odd;
             plus = i % 2 == 0 ? 0x00000101 : 0x01010000;
             if constexpr (!Squares) sum[i] = dot(both, minus, sum[i]);
         } else {
@@ -172,13 +191,14 @@ struct column_sums : column_squares<Sum, Squares, K> {
     }
 
     /// By how much slide() of all columns changes total().
-    __device__ static Sum total_change(const pixel_run<Pixel, K>& in, const pixel_run<Pixel, K>& out) {
+    __device__ static Sum total_change(const pixel_run<Pixel, K>& in, const pixel_run<Pixel, K>& out,
+                                       const byte_weights& by = {}) {
         int change = 0;
 #pragma unroll
         for (int w = 0; w < in.words; ++w) {
             const auto a = static_cast<int>(in.word[w]), b = static_cast<int>(out.word[w]);
-            change = sizeof(Pixel) == 1 ? dot(a, 0x01010101, change) : __dp2a_lo(a, 0x0101, change);
-            change = sizeof(Pixel) == 1 ? dot(b, -1, change) : __dp2a_lo(b, 0xffff, change);
+            change = sizeof(Pixel) == 1 ? dot(a, by.all, change) : __dp2a_lo(a, 0x0101, change);
+            change = sizeof(Pixel) == 1 ? dot(b, by.minus_all, change) : __dp2a_lo(b, 0xffff, change);
         }
         return widened(change);
     }
@@ -198,6 +218,13 @@ struct column_sums : column_squares<Sum, Squares, K> {
         return change;
     }
 
+    __device__ column_sums times(int n) const {
+        column_sums product = *this;
+#pragma unroll
+        for (int i = 0; i < K; ++i)
+            product.sum[i] = static_cast<int>(static_cast<std::uint32_t>(sum[i]) * static_cast<std::uint32_t>(n));
+        return product;
+    }
     __device__ void add(const column_sums& other) {
 #pragma unroll
         for (int i = 0; i < K; ++i) {
@@ -334,9 +361,9 @@ struct window_batch {
     __device__ void for_rows(T (&to)[Sums::rows], int width, F f) const {
         static_assert(sizeof(T) % 4 == 0);
         constexpr int words = sizeof(T) / 4;
-        int rows_held = height[0];
+        int rows_held = 0;
 #pragma unroll
-        for (int j = 1; j < Sums::rows; ++j) rows_held = thread % 32 % Sums::rows == j ? height[j] : rows_held;
+        for (int j = 0; j < Sums::rows; ++j) rows_held |= height[j] & -static_cast<int>(thread % 32 % Sums::rows == j);
         const T mine = f(rows_held * width);
         std::uint32_t word[words];
         memcpy(word, &mine, sizeof mine);
@@ -355,14 +382,22 @@ struct window_batch {
     __device__ bool owns() const {
         return owner;
     }
+    /// Whether for_each_column(owned, ...) has none to do. All threads say the same.
+    __device__ bool none_left(bool owned) const {
+        return (owned ? end_owned - begin_owned : 0) == end - begin;
+    }
     __device__ bool whole(int col) const {
         return col >= begin_whole && col < end_whole;
     }
 
     /// The windows around own() + i.
     __device__ sums own_window(int i) const {
-        sums window = (i < high_wraps ? high : high.from(1)).load(i);
-        window.subtract((i < low_wraps ? low : low.from(1)).load(i));
+        return own_windows(i, i);
+    }
+    /// All columns of the windows around own() + first .. own() + last.
+    __device__ sums own_windows(int first, int last) const {
+        sums window = (last < high_wraps ? high : high.from(1)).load(last);
+        window.subtract((first < low_wraps ? low : low.from(1)).load(first));
         return window;
     }
 
@@ -564,9 +599,12 @@ __device__ typename Slide::columns first_columns(const fused_view& t, const type
     return sums;
 }
 
-/// Integers that all count.
-template <typename Pixel, typename Sum, bool Squares, int Columns, bool Deltas = false, bool Shifted = false>
+/// Integers that all count. Scaled: sums of bytes come multiplied by the view's `weighted`.
+template <typename Pixel, typename Sum, bool Squares, int Columns, bool Deltas = false, bool Shifted = false,
+          bool Scaled = false>
 class integer_slide {
+    static_assert(!Scaled || (sizeof(Pixel) == 1 && !sums_are_centred<Pixel, Sum, Squares> && !Deltas));
+
   public:
     static constexpr int K = Columns;
     static constexpr bool wraps = true;  ///< sums of any rows are differences of prefix sums
@@ -580,7 +618,7 @@ class integer_slide {
     static constexpr int rows = sums::rows;
 
     __device__ integer_slide(const fused_view& t, const columns& first)
-        : t_(t), columns_(first), total_(first.total()), total_squares_(first.total_squares()) {}
+        : t_(t), columns_(scaled_columns(t, first)), total_(columns_.total()), total_squares_(first.total_squares()) {}
 
     __device__ static row nothing(const fused_view& t) { return row::all(t.flip); }
 
@@ -593,7 +631,7 @@ class integer_slide {
         one.slide(0, pixels, none);
 #pragma unroll
         for (int j = 0; j < (Deltas ? 1 : rows); ++j) {
-            x.value[j] = columns::widened(one.sum[0] * height);
+            x.value[j] = columns::widened(one.sum[0] * (Scaled ? height * t.weighted.scale() : height));
             if constexpr (Squares) x.value[rows + j] = one.square[0] * static_cast<Sum>(height);
         }
         return x;
@@ -610,7 +648,8 @@ class integer_slide {
         for (int j = 0; j < rows; ++j) {
             in[j] = columns::as_summed(in[j], t_.flip);
             out[j] = columns::as_summed(out[j], t_.flip);
-            const Sum change = columns::total_change(in[j], out[j]);
+            const Sum change =
+                Scaled ? columns::total_change(in[j], out[j], t_.weighted) : columns::total_change(in[j], out[j]);
             total_ += change;
             if constexpr (!Deltas)
                 mine.value[j] = total_;
@@ -642,7 +681,10 @@ class integer_slide {
         } else {
 #pragma unroll
             for (int j = 0; j < rows; ++j) {
-                columns_.slide(i, in[j], out[j]);
+                if constexpr (Scaled)
+                    columns_.slide(i, in[j], out[j], t_.weighted);
+                else
+                    columns_.slide(i, in[j], out[j]);
                 until.value[j] += columns::widened(columns_.sum[i]);
                 if constexpr (Squares) until.value[rows + j] += columns_.square[i];
             }
@@ -652,6 +694,13 @@ class integer_slide {
     __device__ void ends() const {}
 
   private:
+    __device__ static columns scaled_columns(const fused_view& t, const columns& first) {
+        if constexpr (Scaled)
+            return first.times(t.weighted.scale());
+        else
+            return first;
+    }
+
     const fused_view& t_;
     columns columns_;
     Sum total_, total_squares_;
@@ -1014,6 +1063,7 @@ void launch_fused(void (*kernel)(fused_view, Parameters...), const fused_task& t
     using Pixel = typename Slide::pixel;
     constexpr int K = Slide::K;
     fused_view t = on_device<Pixel, K>(task, shape);
+    t.weighted = byte_weights(task.scale);
     if (!Slide::columns::centred) {
         if (task.job->rows.border != border_mode::constant) t.outside = 0;
         t.flip = 0;

@@ -105,6 +105,7 @@ struct fused_task {
     std::int64_t first_row = 0, end_row = 0;
     void* scratch = nullptr;
     const_any_view mask = {};  ///< without data: none
+    int scale = 1;             ///< of slides whose sums are scaled: what they are multiplied by, below 128
 };
 
 /// Of the image's type. `sums`: fused_sums_of() the job, or narrow where that says deltas or broad.

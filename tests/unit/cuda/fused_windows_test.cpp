@@ -6,7 +6,11 @@
 #include "filters/filter_jobs.hpp"
 #include "support/placed_image.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <iterator>
+#include <optional>
 #include <random>
 
 namespace boxsum {
@@ -308,39 +312,101 @@ TEST_F(fused_windows, windows_of_the_largest_blocks_have_the_results_of_the_cpu)
     expect_fetched(deviation, deviations, test::text_of(s) + ": deviation");
 }
 
-/// Every pixel is a tie, which single precision does not tell.
-TEST_F(fused_windows, flat_images_have_the_decisions_of_the_cpu) {
-    for (const int value : {0, 1, 77, 130, 255})
-        for (const threshold_method method : {threshold_method::niblack, threshold_method::sauvola})
-            for (const std::int64_t radius : {1, 2, 3, 5}) {
-                const filter_case s{dtype::u8, 19, 64, 1, 1, window_radius(radius, radius + 1), border_mode::reflect};
-                placed image(test::packed(s.type, s.rows, s.cols, s.channels), 0, 0);
-                for (std::int64_t row = 0; row < s.rows; ++row)
-                    std::memset(static_cast<char*>(image.view().data) + row * image.view().shape.row_stride, value,
-                                static_cast<std::size_t>(s.cols));
-                const threshold_rule rule{.method = method, .k = 0.0};
-                placed limit(test::packed(dtype::u8, s.rows, s.cols, s.channels), 0, 0);
-                const any_view limits = upload(limit), from = upload(image);
+/// Windows of one value, which single precision does not tell from their thresholds where those are the mean: of a
+/// whole image, or of parts of it, so that a thread's windows are flat in one batch and not in the next, or some of
+/// them are.
+TEST_F(fused_windows, flat_windows_have_the_decisions_of_the_cpu) {
+    enum class parts { whole, halves, checks, dots, steps };
+    const auto pixel = [](parts p, int value, std::int64_t row, std::int64_t col) {
+        const int other = value < 128 ? 255 : 0;
+        switch (p) {
+            case parts::whole:
+                return value;
+            case parts::halves:
+                return row < 20 ? value : other;
+            case parts::checks:
+                return (row / 17 + col / 29) % 2 == 0 ? value : other;
+            case parts::dots:
+                return row % 19 == 11 && col % 53 == 40 ? other : value;
+            case parts::steps:
+                return value < 128 ? value + static_cast<int>(col / 16) : value - static_cast<int>(row / 9);
+        }
+        return 0;
+    };
+    int image_number = 0;
+    for (const parts p : {parts::whole, parts::halves, parts::checks, parts::dots, parts::steps})
+        for (const int value : {0, 1, 77, 128, 254, 255}) {
+            const border_mode border = test::every_border[image_number++ % std::size(test::every_border)];
+            const std::int64_t radius = std::array{1, 2, 3, 8}[image_number % 4];
+            const filter_case s{dtype::u8, 43, 200, 1, 1, window_radius(radius, radius + 1), border};
+            placed image(test::packed(s.type, s.rows, s.cols, s.channels), 0, image_number % 5 == 4 ? 3 : 0);
+            for (std::int64_t row = 0; row < s.rows; ++row)
+                for (std::int64_t col = 0; col < s.cols; ++col)
+                    static_cast<u8*>(image.view().data)[row * image.view().shape.row_stride + col] =
+                        static_cast<u8>(pixel(p, value, row, col));
+            const any_view from = upload(image);
+            for (int n = 0; n < 28; ++n) {
+                const auto method = static_cast<threshold_method>(n % 7);
+                const auto output = static_cast<threshold_output>((n + image_number) % 3);
+                const bool has_range = method == threshold_method::sauvola || method == threshold_method::singh ||
+                                       method == threshold_method::phansalkar;
+                const threshold_rule rule{.method = method,
+                                          .k = std::array{-0.2, 0.0, 0.4, 1e-9}[static_cast<std::size_t>(n / 7)],
+                                          .range = has_range ? std::optional(40.0) : std::nullopt,
+                                          .output = output};
+                const dtype type = output == threshold_output::threshold ? dtype::f32 : dtype::u8;
+                placed limit(test::packed(type, s.rows, s.cols, s.channels), 0, 0);
+                const any_view limits = upload(limit);
                 cuda::adaptive_threshold({from}, {limits}, stream(), rule, test::options_of(s));
                 adaptive_threshold({image.view()}, {limit.view()}, rule, test::options_of(s));
-                expect_fetched(limit, limits, std::to_string(value) + ", radius " + std::to_string(radius));
-                memory_.clear();
+                expect_fetched(limit, limits,
+                               test::text_of(s) + ", parts " + std::to_string(static_cast<int>(p)) + " of " +
+                                   std::to_string(value) + ": " + std::string(name_of(method)) + " " +
+                                   std::to_string(*rule.k));
             }
+            memory_.clear();
+            if (HasFailure()) return;
+        }
+}
+
+/// Columns 7 to 16, those of the windows around 8 to 15, have a sum of centred pixels of 0, and one of squares of 2^17
+/// a row: of 2^15 rows they come to 2^32, which 32 bits take for 0, as if all were alike.
+TEST_F(fused_windows, flat_windows_are_not_those_whose_squares_wrap) {
+    const filter_case s{dtype::u8, 16390, 24, 1, 1, window(window_extents{16384, 16383, 1, 1}), border_mode::reflect};
+    const filter_options options = test::options_of(s);
+    placed image(test::packed(s.type, s.rows, s.cols, 1), 0, 0);
+    ASSERT_TRUE(cuda::fused_supports(filters::windows_of({image.view().shape}, options), true));
+    constexpr std::array<u8, 10> columns{0, 0, 0, 0, 255, 255, 255, 245, 176, 94};
+    for (std::int64_t row = 0; row < s.rows; ++row) {
+        u8* const pixels = static_cast<u8*>(image.view().data) + row * image.view().shape.row_stride;
+        std::memset(pixels, 100, static_cast<std::size_t>(s.cols));
+        std::copy(columns.begin(), columns.end(), pixels + 7);
+    }
+    const threshold_rule rule{.method = threshold_method::niblack};
+    placed ink(test::packed(dtype::u8, s.rows, s.cols, 1), 0, 0);
+    const any_view inks = upload(ink), from = upload(image);
+    cuda::adaptive_threshold({from}, {inks}, stream(), rule, options);
+    adaptive_threshold({image.view()}, {ink.view()}, rule, options);
+    expect_fetched(ink, inks, test::text_of(s));
 }
 
 /// Sums and pixels times their factors have more than 24 bits.
 TEST_F(fused_windows, means_of_large_windows_have_the_decisions_of_the_cpu) {
-    for (const std::int64_t radius : {15, 90}) {
-        const filter_case s{dtype::u8,          2 * radius + 30, 2 * radius + 150, 1, 1, window(window_radius(radius)),
-                            border_mode::shrink};
+    for (const auto& [radius, border] : {std::pair<std::int64_t, border_mode>{15, border_mode::shrink},
+                                         {15, border_mode::constant},
+                                         {15, border_mode::replicate},
+                                         {90, border_mode::shrink}}) {
+        const filter_case s{dtype::u8, 2 * radius + 30, 2 * radius + 150, 1, 1, window(window_radius(radius)), border};
+        filter_options options = test::options_of(s);
+        options.border_value = border == border_mode::constant ? 201 : 0;
         placed image(test::packed(s.type, s.rows, s.cols, 1), -s.cols & 7, 0);
         fill(image.view(), pattern::random, 9);
-        for (const double k : {0.15, 0.3, -0.25}) {
+        for (const double k : {0.15, 0.3, -0.25, 0.2, 0.123456}) {
             const threshold_rule rule{.method = threshold_method::bradley, .k = k};
             placed limit(test::packed(dtype::u8, s.rows, s.cols, 1), -s.cols & 7, 0);
             const any_view limits = upload(limit), from = upload(image);
-            cuda::adaptive_threshold({from}, {limits}, stream(), rule, test::options_of(s));
-            adaptive_threshold({image.view()}, {limit.view()}, rule, test::options_of(s));
+            cuda::adaptive_threshold({from}, {limits}, stream(), rule, options);
+            adaptive_threshold({image.view()}, {limit.view()}, rule, options);
             expect_fetched(limit, limits, test::text_of(s) + " " + std::to_string(k));
         }
         memory_.clear();
