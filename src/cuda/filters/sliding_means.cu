@@ -3,6 +3,7 @@
 #include "cuda/filters/sliding_samples.cuh"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 // Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
@@ -12,13 +13,14 @@ namespace {
 
 struct sliding_output {
     run_output mean, sum, count;
-    double least;         ///< what must count for a result
+    double least;         ///< what must count for a result, above 0
     std::uint32_t raise;  ///< what makes centred pixels positive
     std::uint32_t half;   ///< 1: halves are rounded up; 0: means are rounded down
-    std::uint32_t flip;   ///< XORed to a positive mean
+    std::uint32_t flip;   ///< XORed to a positive mean; 0: there are none below 0
     std::int64_t centre;  ///< what centred pixels are lower by
     bool in_units;        ///< a thread's means, of the image's type, and counts, of four bytes, are written together
     double inverse;       ///< of the pixels of an uncut window
+    double down;          ///< of means with weights: they are rounded to the nearest integer of what they are with it
 };
 
 /// What a window comes to.
@@ -28,6 +30,7 @@ struct sliding_values {
     bool given;
     double sum, mean;
     std::uint32_t rounded;  ///< of integers: a pixel
+    bool doubtful;          ///< `rounded` may be another
 };
 
 /// Of integers; `mean` and `sum` only where they are wanted.
@@ -36,7 +39,7 @@ __device__ sliding_values<std::uint32_t> values_of(const sliding_output& to, con
                                                    int j, double, bool, bool wants_sum) {
     sliding_values<std::uint32_t> v{};
     v.count = packed_count<Pixel>::count(w.sum(j));
-    v.given = v.count > 0 && v.count >= to.least;
+    v.given = v.count >= to.least;
     const std::int64_t centred = packed_count<Pixel>::sum(w.sum(j));
     const std::uint32_t n = v.count > 1 ? v.count : 1;
     // Off by at most one before it is corrected: a quotient below 2^16, a few relative errors of 2^-23.
@@ -66,14 +69,33 @@ __device__ sliding_values<std::uint32_t> values_of(const sliding_output& to, con
     return v;
 }
 
+/// Of floats, and of pixels with weights; of integers' means either `rounded`, which may be doubtful, or all the rest is
+/// wanted and `rounded` certain, with the formulas of real_results.cuh.
 template <typename Pixel, int K, typename Count>
 __device__ sliding_values<Count> values_of(const sliding_output& to, const counted_sums<Count>& w, int j, double, bool,
-                                           bool) {
+                                           bool wants_sum) {
     sliding_values<Count> v{};
     v.count = w.count[j];
-    v.given = v.count > 0 && v.count >= to.least;
+    v.given = v.count >= to.least;
     v.sum = w.sum(j);
-    v.mean = v.count > 0 ? v.sum / v.count : 0;
+    const auto count = static_cast<double>(v.given ? v.count : Count{1});
+    if (sizeof(Pixel) == 4 || wants_sum) v.mean = v.sum / count;
+    if constexpr (sizeof(Pixel) != 4) {
+        int rounded;
+        if (wants_sum) {
+            const double below = floor(v.mean);
+            rounded = static_cast<int>(below) + (to.half != 0 && v.mean - below >= 0.5 ? 1 : 0);
+        } else {
+            // With eleven bits after the point, of which at most the last is wrong: the quotient is off by a few 2^-38
+            // of it, at most 2^16.
+            const double inverse = inverse_approximately(count),
+                         better = __fma_rn(__fma_rn(-count, inverse, 1.0), inverse, inverse);
+            const int fixed = __double2loint(__fma_rn(v.sum, better, to.down) + 0x1.8p41) + 1024;
+            rounded = fixed >> 11;
+            v.doubtful = v.given && ((fixed + 1) & 2047) < 3;
+        }
+        v.rounded = static_cast<std::uint32_t>(rounded) & (sizeof(Pixel) == 1 ? 0xffu : 0xffffu);
+    }
     return v;
 }
 
@@ -102,38 +124,7 @@ __global__ __launch_bounds__(most_fused_threads) void sliding_mean_kernel(const 
             const double n = static_cast<double>(batch.height[j]) * width;
             return values_of<Pixel, K>(to, w, j, n, uncut, wants_sum);
         };
-        if (to.in_units && batch.owns()) {
-            std::uint32_t mean[rows][K / in_word], count[rows][K];
-            const auto fill =
-                real ? __float_as_uint(static_cast<float>(to.mean.fill))
-                     : static_cast<std::uint32_t>(static_cast<int>(to.mean.fill)) & (0xffffffffu >> (32 - bits));
-#pragma unroll
-            for (int i = 0; i < K; ++i) {
-                const auto w = batch.own_window(i);
-#pragma unroll
-                for (int j = 0; j < rows; ++j) {
-                    const auto v = values(w, j, static_cast<int>(t.cols.full), true, false);
-                    std::uint32_t x = real ? __float_as_uint(static_cast<float>(v.mean)) : v.rounded;
-                    if (!v.given) x = fill;
-                    x <<= bits * (i % in_word) % 32;
-                    mean[j][i / in_word] = i % in_word == 0 ? x : mean[j][i / in_word] | x;
-                    count[j][i] = to.count.type == dtype::f32 ? __float_as_uint(static_cast<float>(v.count))
-                                                              : static_cast<std::uint32_t>(v.count);
-                }
-            }
-#pragma unroll
-            for (int j = 0; j < rows; ++j) {
-                if (j >= batch.valid) continue;
-                const int row = batch.row + j;
-                if (to.mean.data != nullptr)
-                    store_words(to.mean.data + row * to.mean.row_stride +
-                                    std::int64_t{batch.own()} * static_cast<int>(sizeof(Pixel)),
-                                mean[j]);
-                if (to.count.data != nullptr)
-                    store_words(to.count.data + row * to.count.row_stride + std::int64_t{batch.own()} * 4, count[j]);
-            }
-        }
-        batch.for_each_column(to.in_units, [&](int col, const auto& w) {
+        const auto store_column = [&](int col, const auto& w) {
             const int width = fused_width(t, col);
             const std::int64_t element = std::int64_t{col} * t.channels + batch.channel;
             for (int j = 0; j < rows && j < batch.valid; ++j) {
@@ -149,7 +140,48 @@ __global__ __launch_bounds__(most_fused_threads) void sliding_mean_kernel(const 
                 store(to.sum, v.given ? v.sum : to.sum.fill);
                 store(to.count, v.count);
             }
-        });
+        };
+        if (to.in_units && batch.owns()) {
+            std::uint32_t mean[rows][K / in_word], count[rows][K];
+            [[maybe_unused]] bool any_doubtful = false;
+            const auto fill =
+                real ? __float_as_uint(static_cast<float>(to.mean.fill))
+                     : static_cast<std::uint32_t>(static_cast<int>(to.mean.fill)) & (0xffffffffu >> (32 - bits));
+#pragma unroll
+            for (int i = 0; i < K; ++i) {
+                const auto w = batch.own_window(i);
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    const auto v = values(w, j, static_cast<int>(t.cols.full), true, false);
+                    any_doubtful |= v.doubtful;
+                    std::uint32_t x = real ? __float_as_uint(static_cast<float>(v.mean)) : v.rounded;
+                    if (!v.given) x = fill;
+                    x <<= bits * (i % in_word) % 32;
+                    mean[j][i / in_word] = i % in_word == 0 ? x : mean[j][i / in_word] | x;
+                    // Weights are no 32-bit integers.
+                    count[j][i] = std::is_floating_point_v<decltype(v.count)> || to.count.type == dtype::f32
+                                      ? __float_as_uint(static_cast<float>(v.count))
+                                      : static_cast<std::uint32_t>(v.count);
+                }
+            }
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                if (j >= batch.valid) continue;
+                const int row = batch.row + j;
+                if (to.mean.data != nullptr)
+                    store_words(to.mean.data + row * to.mean.row_stride +
+                                    std::int64_t{batch.own()} * static_cast<int>(sizeof(Pixel)),
+                                mean[j]);
+                if (to.count.data != nullptr)
+                    store_words(to.count.data + row * to.count.row_stride + std::int64_t{batch.own()} * 4, count[j]);
+            }
+            if constexpr (!real && !Slide::wraps)
+                if (any_doubtful) {  // all of them once more: as a thread in some hundred has it
+#pragma unroll 1
+                    for (int i = 0; i < K; ++i) store_column(batch.own() + i, batch.own_window(i));
+                }
+        }
+        batch.for_each_column(to.in_units, [&](int col, const auto& w) { store_column(col, w); });
     });
 }
 
@@ -181,6 +213,10 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
     };
     t.mask = beside(windows.mask, K, 0x01010101u);
     t.weights = beside(windows.weights, 16, word_of<std::uint32_t>(1));
+    if (sums == fused_sums::weighted_reals) {  // nothing is centred, but signed pixels are held 32768 higher
+        t.flip = type == dtype::s16 ? 0x80008000u : 0;
+        t.lowest = 0x1p52 + (type == dtype::s16 ? 32768 : 0);
+    }
     if constexpr (requires { Slide::outside(t); })
         t.any_beyond = t.channels == 1 && t.cols.continues() && sides_follow(t.cols, shape);
     t.refused = refused;
@@ -191,8 +227,9 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
     to.mean = finish.mean;
     to.sum = finish.sum;
     to.count = finish.count;
-    to.least = finish.least;
+    to.least = std::max(finish.least, std::numeric_limits<double>::denorm_min());
     to.half = finish.half != 0 ? 1 : 0;
+    to.down = to.half != 0 ? 0 : -0.5;
     to.raise = type == dtype::u8 ? 128 : 32768;
     to.flip = type == dtype::s16 ? 0x8000 : 0;
     to.centre = type == dtype::u8 ? 128 : type == dtype::u16 ? 32768 : 0;
@@ -230,7 +267,19 @@ void launch_sliding_means(const real_windows& windows, const real_finish& to, st
     } else if (sums == fused_sums::counted_reals)
         launch_means<exact_floats<counts_as::samples, reals>>(windows, to, refused, segments, sums, shape, stream);
     else if (sums == fused_sums::weighted_reals)
-        launch_means<exact_floats<counts_as::weights, reals>>(windows, to, refused, segments, sums, shape, stream);
+        switch (windows.image.shape.type) {
+            case dtype::f32:
+                launch_means<exact_floats<counts_as::weights, reals>>(windows, to, refused, segments, sums, shape,
+                                                                      stream);
+                break;
+            case dtype::u8:
+                launch_means<exact_floats<counts_as::weights, reals, u8>>(windows, to, refused, segments, sums, shape,
+                                                                          stream);
+                break;
+            default:
+                launch_means<exact_floats<counts_as::weights, reals, u16>>(windows, to, refused, segments, sums, shape,
+                                                                           stream);
+        }
     else if (windows.image.shape.type == dtype::u8)
         launch_means<counted_integers<u8, bytes>>(windows, to, refused, segments, sums, shape, stream);
     else
