@@ -48,7 +48,6 @@ struct fused_view : plane_view {
     std::uint32_t nodata;
     std::uint32_t* refused;  ///< of floats: a word for each block, which says that its sums may have been rounded
     double most_pixels;      ///< that a sum of a few columns, or a window, holds
-    double lowest;           ///< 2^52, and what integers with weights are lower by than they are held
 };
 
 template <typename Sum, bool Squares, int K>

@@ -20,7 +20,8 @@ struct sliding_output {
     std::int64_t centre;  ///< what centred pixels are lower by
     bool in_units;        ///< a thread's means, of the image's type, and counts, of four bytes, are written together
     double inverse;       ///< of the pixels of an uncut window
-    double down;          ///< of means with weights: they are rounded to the nearest integer of what they are with it
+    double lowest;        ///< of pixels with weights, which are held from 0 on
+    double down;          ///< added to a mean of them that is rounded to the nearest integer
 };
 
 /// What a window comes to.
@@ -78,23 +79,23 @@ __device__ sliding_values<Count> values_of(const sliding_output& to, const count
     v.count = w.count[j];
     v.given = v.count >= to.least;
     v.sum = w.sum(j);
-    const auto count = static_cast<double>(v.given ? v.count : Count{1});
-    if (sizeof(Pixel) == 4 || wants_sum) v.mean = v.sum / count;
+    if constexpr (sizeof(Pixel) == 2) v.sum = __fma_rn(to.lowest, v.count, v.sum);
+    if (sizeof(Pixel) == 4 || wants_sum) v.mean = v.sum / static_cast<double>(v.given ? v.count : Count{1});
     if constexpr (sizeof(Pixel) != 4) {
-        int rounded;
         if (wants_sum) {
             const double below = floor(v.mean);
-            rounded = static_cast<int>(below) + (to.half != 0 && v.mean - below >= 0.5 ? 1 : 0);
+            v.rounded = static_cast<std::uint32_t>(static_cast<int>(below) + (to.half != 0 && v.mean - below >= 0.5));
         } else {
-            // With eleven bits after the point, of which at most the last is wrong: the quotient is off by a few 2^-38
-            // of it, at most 2^16.
-            const double inverse = inverse_approximately(count),
-                         better = __fma_rn(__fma_rn(-count, inverse, 1.0), inverse, inverse);
-            const int fixed = __double2loint(__fma_rn(v.sum, better, to.down) + 0x1.8p41) + 1024;
-            rounded = fixed >> 11;
-            v.doubtful = v.given && ((fixed + 1) & 2047) < 3;
+            // 16 bits before the point and 16 behind it, of which at most the last is wrong: the quotient is off by a
+            // few 2^-38 of it.
+            const double inverse = inverse_approximately(v.count),
+                         better = __fma_rn(__fma_rn(-v.count, inverse, 1.0), inverse, inverse);
+            const auto fixed = static_cast<std::uint32_t>(
+                __double2loint(__fma_rn(v.sum, better, to.down) + (0x1.8p36 + 0.5)));
+            v.rounded = fixed >> 16;
+            v.doubtful = v.given && ((fixed + 1) & 0xffff) < 3;
         }
-        v.rounded = static_cast<std::uint32_t>(rounded) & (sizeof(Pixel) == 1 ? 0xffu : 0xffffu);
+        v.rounded &= sizeof(Pixel) == 1 ? 0xffu : 0xffffu;
     }
     return v;
 }
@@ -164,17 +165,17 @@ __global__ __launch_bounds__(most_fused_threads) void sliding_mean_kernel(const 
                                       : static_cast<std::uint32_t>(v.count);
                 }
             }
+            const auto store = [&](const run_output& result, int size, const auto& words) {
+                if (result.data == nullptr) return;
+                char* at = result.data + batch.row * result.row_stride + std::int64_t{batch.own()} * size;
 #pragma unroll
-            for (int j = 0; j < rows; ++j) {
-                if (j >= batch.valid) continue;
-                const int row = batch.row + j;
-                if (to.mean.data != nullptr)
-                    store_words(to.mean.data + row * to.mean.row_stride +
-                                    std::int64_t{batch.own()} * static_cast<int>(sizeof(Pixel)),
-                                mean[j]);
-                if (to.count.data != nullptr)
-                    store_words(to.count.data + row * to.count.row_stride + std::int64_t{batch.own()} * 4, count[j]);
-            }
+                for (int j = 0; j < rows; ++j) {
+                    if (j < batch.valid) store_words(at, words[j]);
+                    at += result.row_stride;
+                }
+            };
+            store(to.mean, sizeof(Pixel), mean);
+            store(to.count, 4, count);
             if constexpr (!real && !Slide::wraps)
                 if (any_doubtful) {  // all of them once more: as a thread in some hundred has it
 #pragma unroll 1
@@ -215,7 +216,6 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
     t.weights = beside(windows.weights, 16, word_of<std::uint32_t>(1));
     if (sums == fused_sums::weighted_reals) {  // nothing is centred, but signed pixels are held 32768 higher
         t.flip = type == dtype::s16 ? 0x80008000u : 0;
-        t.lowest = 0x1p52 + (type == dtype::s16 ? 32768 : 0);
     }
     if constexpr (requires { Slide::outside(t); })
         t.any_beyond = t.channels == 1 && t.cols.continues() && sides_follow(t.cols, shape);
@@ -229,6 +229,7 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
     to.count = finish.count;
     to.least = std::max(finish.least, std::numeric_limits<double>::denorm_min());
     to.half = finish.half != 0 ? 1 : 0;
+    to.lowest = type == dtype::s16 ? -32768 : 0;
     to.down = to.half != 0 ? 0 : -0.5;
     to.raise = type == dtype::u8 ? 128 : 32768;
     to.flip = type == dtype::s16 ? 0x8000 : 0;

@@ -165,6 +165,7 @@ template <typename Pixel, int K>
 __device__ void settle(weighted_row<Pixel, K>& row, const fused_view& t) {
     constexpr bool real = sizeof(Pixel) == 4;
     if (t.mask.image != nullptr || t.has_nodata || (real && t.omits_nan)) {
+        if (t.mask.image == nullptr) row.counts = pixel_run<u8, K>::all(0x01010101u);
         settle<Pixel, K>(static_cast<sample_row<Pixel, K>&>(row), t);
 #pragma unroll
         for (int i = 0; i < K; ++i)
@@ -181,6 +182,7 @@ __device__ void settle(weighted_row<Pixel, K>& row, const fused_view& t) {
     }
 }
 
+/// Reads a thread's columns of one channel and their weights, and where there is a mask also what it has.
 template <typename Pixel, int K>
 class weighted_reader {
   public:
@@ -188,32 +190,44 @@ class weighted_reader {
         : pixels_(t, col, channel),
           mask_(t, col, channel),
           weights_(t.weights, col, t.weights.channels == 1 ? 0 : channel),
-          masked_(t.mask.image != nullptr) {}
+          masked_(t.mask.image != nullptr),
+          together_(!masked_ && pixels_.together() && weights_.together()) {}
 
     __device__ bool inside(int first, int n) const { return pixels_.inside(first, n); }
 
+    /// As run_reader does.
     template <int N>
     __device__ void read(weighted_row<Pixel, K> (&to)[N], int first, int begin, int end, bool plain) const {
+        if (plain && together_) {  // most of them: what both readers would ask takes longer than all else here
+            const char *x = pixels_.row(first), *w = weights_.row(first);
+#pragma unroll
+            for (int j = 0; j < N; ++j) {
+                to[j].x = pixel_run<Pixel, K>::at(x);
+                to[j].weights = pixel_run<std::uint32_t, K>::at(w);
+                x += pixels_.stride();
+                w += weights_.stride();
+            }
+            return;
+        }
         pixel_run<Pixel, K> x[N];
         pixel_run<u8, K> there[N];
         pixel_run<std::uint32_t, K> weights[N];
         pixels_.read(x, first, begin, end, plain);
-        if (masked_) {
-            mask_.read(there, first, begin, end, plain);
-        } else {
-#pragma unroll
-            for (int j = 0; j < N; ++j) there[j] = pixel_run<u8, K>::all(0x01010101u);
-        }
         weights_.read(weights, first, begin, end, plain);
+        if (masked_) mask_.read(there, first, begin, end, plain);
 #pragma unroll
-        for (int j = 0; j < N; ++j) to[j] = {{x[j], there[j]}, weights[j]};
+        for (int j = 0; j < N; ++j) {
+            to[j].x = x[j];
+            to[j].weights = weights[j];
+            if (masked_) to[j].counts = there[j];
+        }
     }
 
   private:
     run_reader<Pixel, K> pixels_;
     mask_reader<K> mask_;
     run_reader<std::uint32_t, K> weights_;
-    bool masked_;
+    bool masked_, together_;
 };
 
 // ---- integers of which some may not count ---------------------------------------------------------------------------
@@ -481,7 +495,7 @@ class exact_floats {
 #pragma unroll
             for (int i = 0; i < K; ++i) {
                 look_at(in, i);
-                this->sum[i] = with(this->sum[i], in, i, t);
+                this->sum[i] = with(this->sum[i], in, i);
                 if constexpr (paired) this->weight[i] += weight(in, i);
             }
         }
@@ -541,7 +555,7 @@ class exact_floats {
 #pragma unroll
             for (int i = 0; i < K; ++i) {
                 columns_.look_at(in[j], i);
-                columns_.sum[i] = without(with(columns_.sum[i], in[j], i, t_), out[j], i, t_);
+                columns_.sum[i] = without(with(columns_.sum[i], in[j], i), out[j], i);
                 before = i == 0 ? columns_.sum[0] : before + columns_.sum[i];
                 until_[j][i] = before;
                 if constexpr (paired) {
@@ -595,28 +609,28 @@ class exact_floats {
         else
             return static_cast<double>(__uint_as_float(r.word[i]));
     }
-    __device__ static double pixel(const row& r, int i, const fused_view& t) {
+    __device__ static double pixel(const row& r, int i) {
         if constexpr (real) {
             return static_cast<double>(__uint_as_float(pixels(r).word[i]));
-        } else {  // no conversion: those are few at a time
+        } else {
             constexpr int in_word = 32 / run::bits;
-            const std::uint32_t word = pixels(r).word[i / in_word], at = static_cast<std::uint32_t>(i % in_word);
-            const std::uint32_t x = __byte_perm(word, 0, run::bits == 8 ? 0x4440u + at : at == 0 ? 0x4410u : 0x4432u);
-            return __hiloint2double(0x43300000, static_cast<int>(x)) - t.lowest;
+            const auto at = static_cast<std::uint32_t>(i % in_word);
+            const std::uint32_t place = run::bits == 8 ? 0x4440 + at : at == 0 ? 0x4410 : 0x4432;
+            return static_cast<double>(__byte_perm(pixels(r).word[i / in_word], 0, place));
         }
     }
     /// A sum with a row's pixel, and without.
-    __device__ static double with(double sum, const row& r, int i, const fused_view& t) {
+    __device__ static double with(double sum, const row& r, int i) {
         if constexpr (paired)
-            return __fma_rn(weight(r, i), pixel(r, i, t), sum);
+            return __fma_rn(weight(r, i), pixel(r, i), sum);
         else
-            return sum + pixel(r, i, t);
+            return sum + pixel(r, i);
     }
-    __device__ static double without(double sum, const row& r, int i, const fused_view& t) {
+    __device__ static double without(double sum, const row& r, int i) {
         if constexpr (paired)
-            return __fma_rn(-weight(r, i), pixel(r, i, t), sum);
+            return __fma_rn(-weight(r, i), pixel(r, i), sum);
         else
-            return sum - pixel(r, i, t);
+            return sum - pixel(r, i);
     }
     __device__ static auto& values(sums& s) {
         if constexpr (counted || paired)
