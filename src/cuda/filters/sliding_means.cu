@@ -21,7 +21,7 @@ struct sliding_output {
     bool in_units;        ///< a thread's means, of the image's type, and counts, of four bytes, are written together
     double inverse;       ///< of the pixels of an uncut window
     double lowest;        ///< of pixels with weights, which are held from 0 on
-    double down;          ///< added to a mean of them that is rounded to the nearest integer
+    double step;          ///< behind an integer: from here on a mean of them is rounded to the next one, 0.5 or 1
 };
 
 /// What a window comes to.
@@ -31,7 +31,6 @@ struct sliding_values {
     bool given;
     double sum, mean;
     std::uint32_t rounded;  ///< of integers: a pixel
-    bool doubtful;          ///< `rounded` may be another
 };
 
 /// Of integers; `mean` and `sum` only where they are wanted.
@@ -70,8 +69,21 @@ __device__ sliding_values<std::uint32_t> values_of(const sliding_output& to, con
     return v;
 }
 
-/// Of floats, and of pixels with weights; of integers' means either `rounded`, which may be doubtful, or all the rest is
-/// wanted and `rounded` certain, with the formulas of real_results.cuh.
+/// The quotient of sums that are exact, rounded: what real_results.cuh rounds a quotient in double to.
+///
+/// Numbers that are rounded to different integers are told by a product and one rounding, of which the sign is right.
+/// Both sums are multiples of the finest bit of the weights and at most 2^51 times it, so that a quotient that is not
+/// such a number is further from it than a double. An approximate quotient, off by 2^-3 of up to 2^16, knows which one
+/// is near.
+__device__ inline std::uint32_t rounded_quotient(double sum, double count, double step) {
+    constexpr double integers = 0x1.8p52;  // from here on doubles are; the last bits of one are the integer's
+    const double near = __fma_rn(sum, inverse_approximately(count), -step) + integers;
+    const double rest = __fma_rn(-((near - integers) + step), count, sum);
+    const auto below = static_cast<std::uint32_t>(__double2loint(near));
+    return below + 1 - (static_cast<std::uint32_t>(__double2hiint(rest)) >> 31);
+}
+
+/// Of floats, and of pixels with weights: with the formulas of real_results.cuh.
 template <typename Pixel, int K, typename Count>
 __device__ sliding_values<Count> values_of(const sliding_output& to, const counted_sums<Count>& w, int j, double, bool,
                                            bool wants_sum) {
@@ -80,23 +92,12 @@ __device__ sliding_values<Count> values_of(const sliding_output& to, const count
     v.given = v.count >= to.least;
     v.sum = w.sum(j);
     if constexpr (sizeof(Pixel) == 2) v.sum = __fma_rn(to.lowest, v.count, v.sum);
-    if (sizeof(Pixel) == 4 || wants_sum) v.mean = v.sum / static_cast<double>(v.given ? v.count : Count{1});
-    if constexpr (sizeof(Pixel) != 4) {
-        if (wants_sum) {
-            const double below = floor(v.mean);
-            v.rounded = static_cast<std::uint32_t>(static_cast<int>(below) + (to.half != 0 && v.mean - below >= 0.5));
-        } else {
-            // 16 bits before the point and 16 behind it, of which at most the last is wrong: the quotient is off by a
-            // few 2^-38 of it.
-            const double inverse = inverse_approximately(v.count),
-                         better = __fma_rn(__fma_rn(-v.count, inverse, 1.0), inverse, inverse);
-            const auto fixed = static_cast<std::uint32_t>(
-                __double2loint(__fma_rn(v.sum, better, to.down) + (0x1.8p36 + 0.5)));
-            v.rounded = fixed >> 16;
-            v.doubtful = v.given && ((fixed + 1) & 0xffff) < 3;
-        }
-        v.rounded &= sizeof(Pixel) == 1 ? 0xffu : 0xffffu;
-    }
+    if constexpr (sizeof(Pixel) != 4)
+        v.rounded = rounded_quotient(v.sum, v.count, to.step) & (sizeof(Pixel) == 1 ? 0xffu : 0xffffu);
+    if (std::is_integral_v<Count>)
+        v.mean = v.count > 0 ? v.sum / v.count : 0;
+    else if (sizeof(Pixel) == 4 || wants_sum)
+        v.mean = v.sum / (v.given ? v.count : Count{1});
     return v;
 }
 
@@ -125,26 +126,8 @@ __global__ __launch_bounds__(most_fused_threads) void sliding_mean_kernel(const 
             const double n = static_cast<double>(batch.height[j]) * width;
             return values_of<Pixel, K>(to, w, j, n, uncut, wants_sum);
         };
-        const auto store_column = [&](int col, const auto& w) {
-            const int width = fused_width(t, col);
-            const std::int64_t element = std::int64_t{col} * t.channels + batch.channel;
-            for (int j = 0; j < rows && j < batch.valid; ++j) {
-                const auto v = values(w, j, width, batch.whole(col), true);
-                const int row = batch.row + j;
-                const auto store = [&](const run_output& result, double x) {
-                    if (result.data != nullptr) store_element(result, row, element, x);
-                };
-                double mean = v.mean;
-                if (!real && !is_floating(to.mean.type))
-                    mean = to.flip != 0 ? static_cast<double>(static_cast<s16>(v.rounded)) : v.rounded;
-                store(to.mean, v.given ? mean : to.mean.fill);
-                store(to.sum, v.given ? v.sum : to.sum.fill);
-                store(to.count, v.count);
-            }
-        };
         if (to.in_units && batch.owns()) {
             std::uint32_t mean[rows][K / in_word], count[rows][K];
-            [[maybe_unused]] bool any_doubtful = false;
             const auto fill =
                 real ? __float_as_uint(static_cast<float>(to.mean.fill))
                      : static_cast<std::uint32_t>(static_cast<int>(to.mean.fill)) & (0xffffffffu >> (32 - bits));
@@ -154,7 +137,6 @@ __global__ __launch_bounds__(most_fused_threads) void sliding_mean_kernel(const 
 #pragma unroll
                 for (int j = 0; j < rows; ++j) {
                     const auto v = values(w, j, static_cast<int>(t.cols.full), true, false);
-                    any_doubtful |= v.doubtful;
                     std::uint32_t x = real ? __float_as_uint(static_cast<float>(v.mean)) : v.rounded;
                     if (!v.given) x = fill;
                     x <<= bits * (i % in_word) % 32;
@@ -176,13 +158,24 @@ __global__ __launch_bounds__(most_fused_threads) void sliding_mean_kernel(const 
             };
             store(to.mean, sizeof(Pixel), mean);
             store(to.count, 4, count);
-            if constexpr (!real && !Slide::wraps)
-                if (any_doubtful) {  // all of them once more: as a thread in some hundred has it
-#pragma unroll 1
-                    for (int i = 0; i < K; ++i) store_column(batch.own() + i, batch.own_window(i));
-                }
         }
-        batch.for_each_column(to.in_units, [&](int col, const auto& w) { store_column(col, w); });
+        batch.for_each_column(to.in_units, [&](int col, const auto& w) {
+            const int width = fused_width(t, col);
+            const std::int64_t element = std::int64_t{col} * t.channels + batch.channel;
+            for (int j = 0; j < rows && j < batch.valid; ++j) {
+                const auto v = values(w, j, width, batch.whole(col), true);
+                const int row = batch.row + j;
+                const auto store = [&](const run_output& result, double x) {
+                    if (result.data != nullptr) store_element(result, row, element, x);
+                };
+                double mean = v.mean;
+                if (!real && !is_floating(to.mean.type))
+                    mean = to.flip != 0 ? static_cast<double>(static_cast<s16>(v.rounded)) : v.rounded;
+                store(to.mean, v.given ? mean : to.mean.fill);
+                store(to.sum, v.given ? v.sum : to.sum.fill);
+                store(to.count, v.count);
+            }
+        });
     });
 }
 
@@ -214,9 +207,8 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
     };
     t.mask = beside(windows.mask, K, 0x01010101u);
     t.weights = beside(windows.weights, 16, word_of<std::uint32_t>(1));
-    if (sums == fused_sums::weighted_reals) {  // nothing is centred, but signed pixels are held 32768 higher
-        t.flip = type == dtype::s16 ? 0x80008000u : 0;
-    }
+    // Pixels with weights are not centred: signed ones are held 32768 higher.
+    if (sums == fused_sums::weighted_reals) t.flip = type == dtype::s16 ? 0x80008000u : 0;
     if constexpr (requires { Slide::outside(t); })
         t.any_beyond = t.channels == 1 && t.cols.continues() && sides_follow(t.cols, shape);
     t.refused = refused;
@@ -230,7 +222,7 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
     to.least = std::max(finish.least, std::numeric_limits<double>::denorm_min());
     to.half = finish.half != 0 ? 1 : 0;
     to.lowest = type == dtype::s16 ? -32768 : 0;
-    to.down = to.half != 0 ? 0 : -0.5;
+    to.step = to.half != 0 ? 0.5 : 1;
     to.raise = type == dtype::u8 ? 128 : 32768;
     to.flip = type == dtype::s16 ? 0x8000 : 0;
     to.centre = type == dtype::u8 ? 128 : type == dtype::u16 ? 32768 : 0;
