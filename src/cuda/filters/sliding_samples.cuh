@@ -8,12 +8,12 @@
 /// What slides, beside integers that all count (fused_windows.cuh): integers of which some may not count, floats, and
 /// products of pixels and weights.
 ///
-/// Floats and products slide in double. A sum that loses a row may only do so where nothing was ever rounded, so a block keeps the
-/// largest magnitude and the finest bit of all pixels that it takes. All its sums are multiples of that bit. Where they
-/// are below 2^53 times that bit, too, all of them are exact, and so is every sum of the windows in whichever order: an
-/// additions-only kernel (real_windows.cuh) has the same bits. Other blocks say that they are refused, and leave their
-/// windows to that kernel. So who makes a window, which depends on the cut into strips and bands, does not change its
-/// result. NaN, infinities and huge values are refused like any other.
+/// Floats and products slide in double. A sum that loses a row may only do so where nothing was ever rounded, so a
+/// block keeps the largest magnitude and the finest bit of all pixels that it takes. All its sums are multiples of that
+/// bit. Where they are below 2^53 times that bit, too, all of them are exact, and so is every sum of the windows in
+/// whichever order: an additions-only kernel (real_windows.cuh) has the same bits. Other blocks say that they are
+/// refused, and leave their windows to that kernel. So who makes a window, which depends on the cut into strips and
+/// bands, does not change its result. NaN, infinities and huge values are refused like any other.
 namespace boxsum::cuda {
 
 // ---- which pixels count ---------------------------------------------------------------------------------------------

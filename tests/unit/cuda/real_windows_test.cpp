@@ -580,7 +580,8 @@ TEST_F(real_windows_test, who_makes_a_window_does_not_change_it) {
             std::int64_t exact = 0;
             for (std::int64_t i = 0; i < rows * cols; ++i) {
                 const bool both_nan = std::isnan(found[i]) && std::isnan(rounded(narrow, i));
-                ASSERT_TRUE(both_nan || as_rounded(found[i]) == rounded(narrow, i)) << how << ", " << reach << ", " << i;
+                ASSERT_TRUE(both_nan || as_rounded(found[i]) == rounded(narrow, i))
+                    << how << ", " << reach << ", " << i;
                 if (i % 7 != 0) continue;
                 double sum = 0, magnitudes = 0, count = 0;
                 bool integers = true;
@@ -629,10 +630,10 @@ TEST_F(real_windows_test, who_makes_a_window_does_not_change_it) {
     }
 }
 
-/// Weights of eight bits, among them some that count for nothing, and pixels of a type's whole range: all sums are exact,
-/// and results those of the CPU, bit for bit; also where infinite weights, which count for nothing either, leave all to
-/// additions. Means and counts that threads write together, and any others; rows that start anywhere; parts; windows of
-/// blocks of several sizes.
+/// Weights of eight bits, among them some that count for nothing, and pixels of a type's whole range: all sums are
+/// exact, and results those of the CPU, bit for bit; also where infinite weights, which count for nothing either, leave
+/// all to additions. Means and counts that threads write together, and any others; rows that start anywhere; parts;
+/// windows of blocks of several sizes.
 TEST_F(real_windows_test, weighted_means_slide_and_are_those_of_additions) {
     constexpr std::int64_t rows = 110, cols = 413;
     const window_extents windows[] = {{0, 0, 0, 0}, {2, 3, 4, 1}, {9, 6, 12, 15}, {50, 60, 70, 90}};
@@ -656,7 +657,9 @@ TEST_F(real_windows_test, weighted_means_slide_and_are_those_of_additions) {
                 scales[i] = random() % 4 == 0 ? odd[random() % 4] : static_cast<float>(random() % 256) / 16;
                 if (none) scales[i] = odd[random() % 4];
             }
-            filter_options options{.window = reach, .border = test::every_border[static_cast<std::size_t>(n) % std::size(test::every_border)]};
+            filter_options options{
+                .window = reach,
+                .border = test::every_border[static_cast<std::size_t>(n) % std::size(test::every_border)]};
             options.border_value = 100;
             if (n % 2 == 0) options.rounding = rounding_mode::floor;
             if (n % 3 == 0) options.nodata = 100;
@@ -790,8 +793,8 @@ TEST_F(real_windows_test, weighted_means_are_rounded_as_quotients_in_double_are)
         }
 }
 
-/// As below, of weights: windows of one pixel are exact, the prefix sums before them are not; and a band's first windows
-/// are, but not what a row with finer weights leaves of them.
+/// As below, of weights: windows of one pixel are exact, the prefix sums before them are not; and a band's first
+/// windows are, but not what a row with finer weights leaves of them.
 TEST_F(real_windows_test, weights_whose_sums_are_not_exact_do_not_slide) {
     constexpr std::int64_t rows = 20, cols = 600;
     for (const dtype type : {dtype::u8, dtype::u16, dtype::f32})
