@@ -415,7 +415,8 @@ class sum_line<counted_sums<Count>> {
 
     __device__ sum_line(void* memory, int entries)
         : sums_(static_cast<window_sums<double, false>*>(memory)),
-          counts_(reinterpret_cast<counts*>(sums_ + entries)) {}
+          counts_(reinterpret_cast<counts*>(sums_ + entries)),
+          entries_(entries) {}
 
     __device__ sum_line from(int entry) const {
         sum_line later = *this;
@@ -424,17 +425,26 @@ class sum_line<counted_sums<Count>> {
         return later;
     }
     __device__ counted_sums<Count> load(int entry) const {
-        const counts n = counts_[entry];
+        const counts n = *count(entry);
         return {sums_[entry], {n.of[0], n.of[1]}};
     }
     __device__ void store(int entry, const counted_sums<Count>& sums) const {
         sums_[entry] = sums.of;
-        counts_[entry] = {{sums.count[0], sums.count[1]}};
+        *count(entry) = {{sums.count[0], sums.count[1]}};
     }
 
   private:
+    /// Of one size, both are found from one address.
+    __device__ counts* count(int entry) const {
+        if constexpr (sizeof(counts) == sizeof(*sums_))
+            return reinterpret_cast<counts*>(sums_ + entries_ + entry);
+        else
+            return counts_ + entry;
+    }
+
     window_sums<double, false>* sums_;
     counts* counts_;
+    int entries_;
 };
 
 /// What is kept beside sums: nothing, how many pixels count, or what they weigh; or, beside sums of squares, sums.

@@ -99,9 +99,9 @@ class real_windows_test : public test::placed_images_test {
         const auto bytes = static_cast<std::int64_t>(cuda::real_scratch_bytes(job, false, 0, s.rows));
         const any_view scratch = device.allocate(test::packed(dtype::u8, 1, bytes, 1)),
                        mean = device.allocate(test::packed(dtype::f64, s.rows, s.cols, s.channels));
-        cuda::enqueue_real_statistics(
-            {&job, on_device.image, on_device.mask, on_device.weights, 0, s.rows, scratch.data}, {.mean = mean},
-            stream());
+        const cuda::real_windows windows{&job, on_device.image, on_device.mask, on_device.weights,
+                                         0,    s.rows,          scratch.data};
+        cuda::enqueue_real_statistics(windows, {mean, {}, {}, {}, {}}, stream());
         test::host_image words(test::packed(dtype::u32, 1, std::int64_t{shape.strips} * shape.bands * s.channels, 1));
         cuda::copy({scratch.data, words.shape}, words.view(), stream());
         const auto* const first = reinterpret_cast<const u32*>(words.bytes.data());
