@@ -70,7 +70,8 @@ namespace cuda {
 ///
 /// run_async() throws invalid_argument, naming argument and values: a shape or place of another plan, a host pointer,
 /// overlapping memory, a workspace as sat_plan::run_async() refuses it. It leaves the workspace fit for plans of every
-/// operation, for which it zeroes its tables behind it. Errors of the kernels surface at the next checked call.
+/// operation: of what it leaves there it zeroes what those have wanted clean, in a graph all. Errors of the kernels
+/// surface at the next checked call.
 class filter_plan {
   public:
     std::size_t workspace_bytes() const noexcept;

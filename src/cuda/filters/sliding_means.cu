@@ -240,7 +240,7 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
 
 }  // namespace
 
-/// Floats leave what may have been rounded to kernels that only add.
+/// Floats and weighted pixels leave what may have been rounded to kernels that only add.
 void launch_sliding_means(const real_windows& windows, const real_finish& to, stream_ref stream) {
     constexpr int bytes = fused_columns(dtype::u8, fused_sums::counted),
                   words = fused_columns(dtype::u16, fused_sums::counted),
