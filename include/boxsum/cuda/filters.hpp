@@ -34,12 +34,12 @@
 /// - Images of 8u, 16u, 16s, 32f and 64f; 32u, 32s and 16f are unsupported.
 /// - Integer images without weights: the same results, bit for bit, as on the CPU, of parts of images too.
 /// - Floating images and weights, without a table: sums in double, exact or by additions only, within the bounds of
-///   filters.hpp for means and counts. Means of 32f are two to four times as fast where sums are exact,
-///   as they are of integers and of fractions of a scale as long as windows are not too large; the results are the
-///   same. Variances come from sums and sums of squares that keep what they are rounded by, and are 0
-///   where they are below 2^-104 (w + v)^2 of the mean square, w and v the window's rows and columns: never
-///   negative, and 0 where a window is constant. Squares must not overflow or underflow (64f: magnitudes of 2^-480 to
-///   2^480, or 0). Parts have the bits of the whole, whichever memory it lies in.
+///   filters.hpp for means and counts. Means of 32f, and with weights those of 8 and 16 bits, are two to four times as
+///   fast where sums are exact, as they are of integers and of fractions of a scale as long as windows are not too
+///   large, and weights are finite; the results are the same. Variances come from sums and sums of squares that keep
+///   what they are rounded by, and are 0 where they are below 2^-104 (w + v)^2 of the mean square, w and v the window's
+///   rows and columns: never negative, and 0 where a window is constant. Squares must not overflow or underflow (64f:
+///   magnitudes of 2^-480 to 2^480, or 0). Parts have the bits of the whole, whichever memory it lies in.
 /// - Radius maps: floating images, and products with weights, go through 64f tables. Every mean carries an absolute
 ///   error of up to gamma_(rows+cols) * (4 / n) * (sum of |x| over the image), and that for every time that a window
 ///   repeats the image; the bits for a part of an image are those of the part's table. A pixel that is not finite acts
@@ -70,7 +70,8 @@ namespace cuda {
 ///
 /// run_async() throws invalid_argument, naming argument and values: a shape or place of another plan, a host pointer,
 /// overlapping memory, a workspace as sat_plan::run_async() refuses it. It leaves the workspace fit for plans of every
-/// operation, for which it zeroes its tables behind it. Errors of the kernels surface at the next checked call.
+/// operation: of what it leaves there it zeroes what those have wanted clean, in a graph all. Errors of the kernels
+/// surface at the next checked call.
 class filter_plan {
   public:
     std::size_t workspace_bytes() const noexcept;

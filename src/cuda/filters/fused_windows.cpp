@@ -98,8 +98,8 @@ bool fused_supports(const window_job& job, bool squares) {
 
 fused_sums sliding_sums_of(const window_job& job, bool squares) {
     if (squares) return job.shape.type == dtype::u8 ? fused_sums::counted_squares : fused_sums::squared_reals;
-    if (!is_floating(job.shape.type)) return fused_sums::counted;
     if (job.weighted) return fused_sums::weighted_reals;
+    if (!is_floating(job.shape.type)) return fused_sums::counted;
     return job.sampled() ? fused_sums::counted_reals : fused_sums::reals;
 }
 
@@ -107,9 +107,7 @@ bool sliding_supports(const window_job& job, bool squares) {
     if (squares && job.shape.type == dtype::u8)
         return !job.weighted && fused_supports(job, true) && reaches(job, fused_sums::counted_squares);
     // A window's sum of integers has 31 bits of 8-bit pixels, and 39 of 16-bit ones.
-    const bool known = squares        ? job.shape.type == dtype::f32 && !job.sampled()
-                       : job.weighted ? job.shape.type == dtype::f32
-                                      : job.shape.type != dtype::f64;
+    const bool known = squares ? job.shape.type == dtype::f32 && !job.sampled() : job.shape.type != dtype::f64;
     return known && reaches(job, sliding_sums_of(job, squares)) && job.largest_window <= std::int64_t{1} << 23;
 }
 

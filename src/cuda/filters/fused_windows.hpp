@@ -22,7 +22,7 @@ enum class fused_sums {
     counted,          ///< sums of integers that count, and how many they are, in 64 bits
     reals,            ///< sums of floats in double
     counted_reals,    ///< the same of those that count, and how many they are
-    weighted_reals,   ///< the same of floats times their weights, and of weights
+    weighted_reals,   ///< the same of pixels of any type times their weights, and of weights
     squared_reals,    ///< the same of squares of floats, and of floats
 };
 
@@ -58,7 +58,7 @@ constexpr int fused_slot_bytes(dtype pixel, fused_sums sums) {
         case fused_sums::counted_reals:
             return columns * 12 + 8;
         case fused_sums::weighted_reals:
-            return columns * 16 + 16;
+            return columns * 16 + (pixel == dtype::f32 ? 16 : 8);
         case fused_sums::squared_reals:
             return columns * 16 + 8;
         default:

@@ -295,6 +295,12 @@ class run_reader {
     /// Whether all rows first .. first + n - 1 are the image's, and in memory.
     __device__ bool inside(int first, int n) const { return first >= t_.first_read && first + n - 1 <= t_.last_read; }
 
+    /// Whether the columns lie side by side, in the order that they have, and can be moved together; where those of one
+    /// of the image's rows are then, and how far from those of the next.
+    __device__ bool together() const { return lie_ == columns::together; }
+    __device__ const char* row(int y) const { return at_ + y * t_.image_stride; }
+    __device__ std::int64_t stride() const { return t_.image_stride; }
+
     /// Rows first .. of the extended image; those but begin <= j < end are zero. `plain`: none is, and all are the
     /// image's.
     template <int N>

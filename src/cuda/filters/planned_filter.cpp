@@ -148,9 +148,10 @@ void planned_filter::enqueue(const filter_memory& memory, void* scratch, const w
 }
 
 void planned_filter::enqueue(const filter_memory& memory, workspace& workspace, stream_ref stream) const {
-    // Tables want words with tags before the scratch; other windows find whatever there is, and leave it.
+    // Tables want words with tags before the scratch. What windows find there, and leave, may be anything: zeroing
+    // tables behind a call is a tenth of it.
     const workspace_end space(workspace, workspace_bytes(), scratch_bytes(), device_, stream,
-                              tables_ ? all_of_workspace : 0);
+                              tables_ ? clean_part::before_scratch : clean_part::none);
     enqueue(memory, space.data(), space.use(), space.bytes_before(), stream);
     if (scratch_bytes() == 0) return;
     const device_scope scope(device_);

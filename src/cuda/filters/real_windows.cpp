@@ -116,12 +116,13 @@ static std::size_t segment_bytes(const window_job& job, real_terms terms, std::i
 }
 
 std::size_t refused_bytes(const window_job& job, const fused_shape& shape) {
-    if (!is_floating(job.shape.type)) return 0;
+    if (!is_floating(job.shape.type) && !job.weighted) return 0;
     return static_cast<std::size_t>(job.shape.channels * shape.strips * shape.bands * 4 + 255) / 256 * 256;
 }
 
 bool real_slides(const window_job& job, bool squares) {
-    return sliding_supports(job, squares) && (!is_floating(job.shape.type) || real_supports(job, squares));
+    return sliding_supports(job, squares) &&
+           (sliding_sums_of(job, squares) == fused_sums::counted || real_supports(job, squares));
 }
 
 namespace {

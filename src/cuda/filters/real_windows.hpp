@@ -30,7 +30,7 @@ inline constexpr std::int64_t largest_real_extent = std::int64_t{1} << 28;  ///<
 /// Whether blocks hold the windows of a job: not if they are wider, reach several times beyond the image, or have more
 /// pixels than a packed sum. Of others the sums lie in memory (large_windows.cuh).
 bool real_supports(const filters::window_job& job, bool squares);
-/// Whether sums slide instead: floats leave some blocks to windows that are held.
+/// Whether sums slide instead: floats and weighted pixels leave some blocks to windows that are held.
 bool real_slides(const filters::window_job& job, bool squares);
 
 /// How windows of some rows are shared out. Nothing but `chunk_bands` and what `segments` are of depends on which rows

@@ -3,6 +3,7 @@
 #include "cuda/filters/sliding_samples.cuh"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 // Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
@@ -12,13 +13,15 @@ namespace {
 
 struct sliding_output {
     run_output mean, sum, count;
-    double least;         ///< what must count for a result
+    double least;         ///< what must count for a result, above 0
     std::uint32_t raise;  ///< what makes centred pixels positive
     std::uint32_t half;   ///< 1: halves are rounded up; 0: means are rounded down
-    std::uint32_t flip;   ///< XORed to a positive mean
+    std::uint32_t flip;   ///< XORed to a positive mean; 0: there are none below 0
     std::int64_t centre;  ///< what centred pixels are lower by
     bool in_units;        ///< a thread's means, of the image's type, and counts, of four bytes, are written together
     double inverse;       ///< of the pixels of an uncut window
+    double lowest;        ///< of pixels with weights, which are held from 0 on
+    double step;          ///< behind an integer: from here on a mean of them is rounded to the next one, 0.5 or 1
 };
 
 /// What a window comes to.
@@ -36,7 +39,7 @@ __device__ sliding_values<std::uint32_t> values_of(const sliding_output& to, con
                                                    int j, double, bool, bool wants_sum) {
     sliding_values<std::uint32_t> v{};
     v.count = packed_count<Pixel>::count(w.sum(j));
-    v.given = v.count > 0 && v.count >= to.least;
+    v.given = v.count >= to.least;
     const std::int64_t centred = packed_count<Pixel>::sum(w.sum(j));
     const std::uint32_t n = v.count > 1 ? v.count : 1;
     // Off by at most one before it is corrected: a quotient below 2^16, a few relative errors of 2^-23.
@@ -66,14 +69,35 @@ __device__ sliding_values<std::uint32_t> values_of(const sliding_output& to, con
     return v;
 }
 
+/// The quotient of sums that are exact, rounded: what real_results.cuh rounds a quotient in double to.
+///
+/// Numbers that are rounded to different integers are told by a product and one rounding, of which the sign is right.
+/// Both sums are multiples of the finest bit of the weights and at most 2^51 times it, so that a quotient that is not
+/// such a number is further from it than a double. An approximate quotient, off by 2^-3 of up to 2^16, knows which one
+/// is near.
+__device__ inline std::uint32_t rounded_quotient(double sum, double count, double step) {
+    constexpr double integers = 0x1.8p52;  // from here on doubles are; the last bits of one are the integer's
+    const double near = __fma_rn(sum, inverse_approximately(count), -step) + integers;
+    const double rest = __fma_rn(-((near - integers) + step), count, sum);
+    const auto below = static_cast<std::uint32_t>(__double2loint(near));
+    return below + 1 - (static_cast<std::uint32_t>(__double2hiint(rest)) >> 31);
+}
+
+/// Of floats, and of pixels with weights: with the formulas of real_results.cuh.
 template <typename Pixel, int K, typename Count>
 __device__ sliding_values<Count> values_of(const sliding_output& to, const counted_sums<Count>& w, int j, double, bool,
-                                           bool) {
+                                           bool wants_sum) {
     sliding_values<Count> v{};
     v.count = w.count[j];
-    v.given = v.count > 0 && v.count >= to.least;
+    v.given = v.count >= to.least;
     v.sum = w.sum(j);
-    v.mean = v.count > 0 ? v.sum / v.count : 0;
+    if constexpr (sizeof(Pixel) == 2) v.sum = __fma_rn(to.lowest, v.count, v.sum);
+    if constexpr (sizeof(Pixel) != 4)
+        v.rounded = rounded_quotient(v.sum, v.count, to.step) & (sizeof(Pixel) == 1 ? 0xffu : 0xffffu);
+    if (std::is_integral_v<Count>)
+        v.mean = v.count > 0 ? v.sum / v.count : 0;
+    else if (sizeof(Pixel) == 4 || wants_sum)
+        v.mean = v.sum / (v.given ? v.count : Count{1});
     return v;
 }
 
@@ -117,21 +141,23 @@ __global__ __launch_bounds__(most_fused_threads) void sliding_mean_kernel(const 
                     if (!v.given) x = fill;
                     x <<= bits * (i % in_word) % 32;
                     mean[j][i / in_word] = i % in_word == 0 ? x : mean[j][i / in_word] | x;
-                    count[j][i] = to.count.type == dtype::f32 ? __float_as_uint(static_cast<float>(v.count))
-                                                              : static_cast<std::uint32_t>(v.count);
+                    // Weights are no 32-bit integers.
+                    count[j][i] = std::is_floating_point_v<decltype(v.count)> || to.count.type == dtype::f32
+                                      ? __float_as_uint(static_cast<float>(v.count))
+                                      : static_cast<std::uint32_t>(v.count);
                 }
             }
+            const auto store = [&](const run_output& result, int size, const auto& words) {
+                if (result.data == nullptr) return;
+                char* at = result.data + batch.row * result.row_stride + std::int64_t{batch.own()} * size;
 #pragma unroll
-            for (int j = 0; j < rows; ++j) {
-                if (j >= batch.valid) continue;
-                const int row = batch.row + j;
-                if (to.mean.data != nullptr)
-                    store_words(to.mean.data + row * to.mean.row_stride +
-                                    std::int64_t{batch.own()} * static_cast<int>(sizeof(Pixel)),
-                                mean[j]);
-                if (to.count.data != nullptr)
-                    store_words(to.count.data + row * to.count.row_stride + std::int64_t{batch.own()} * 4, count[j]);
-            }
+                for (int j = 0; j < rows; ++j) {
+                    if (j < batch.valid) store_words(at, words[j]);
+                    at += result.row_stride;
+                }
+            };
+            store(to.mean, sizeof(Pixel), mean);
+            store(to.count, 4, count);
         }
         batch.for_each_column(to.in_units, [&](int col, const auto& w) {
             const int width = fused_width(t, col);
@@ -163,6 +189,8 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
     if (sizeof(typename Slide::columns) != static_cast<std::size_t>(fused_slot_bytes(type, sums)))
         throw std::logic_error("sliding means: segments of another size than was planned");
     fused_view t = samples_on_device<Pixel, K>(windows, shape, segments);
+    // Pixels with weights are not centred: signed ones are held 32768 higher.
+    if (sums == fused_sums::weighted_reals) t.flip = type == dtype::s16 ? 0x80008000u : 0;
     if constexpr (requires { Slide::outside(t); })
         t.any_beyond = t.channels == 1 && t.cols.continues() && sides_follow(t.cols, shape);
     t.refused = refused;
@@ -173,8 +201,10 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
     to.mean = finish.mean;
     to.sum = finish.sum;
     to.count = finish.count;
-    to.least = finish.least;
+    to.least = std::max(finish.least, std::numeric_limits<double>::denorm_min());
     to.half = finish.half != 0 ? 1 : 0;
+    to.lowest = type == dtype::s16 ? -32768 : 0;
+    to.step = to.half != 0 ? 0.5 : 1;
     to.raise = type == dtype::u8 ? 128 : 32768;
     to.flip = type == dtype::s16 ? 0x8000 : 0;
     to.centre = type == dtype::u8 ? 128 : type == dtype::u16 ? 32768 : 0;
@@ -192,7 +222,7 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
 
 }  // namespace
 
-/// Floats leave what may have been rounded to kernels that only add.
+/// Floats and weighted pixels leave what may have been rounded to kernels that only add.
 void launch_sliding_means(const real_windows& windows, const real_finish& to, stream_ref stream) {
     constexpr int bytes = fused_columns(dtype::u8, fused_sums::counted),
                   words = fused_columns(dtype::u16, fused_sums::counted),
@@ -212,7 +242,19 @@ void launch_sliding_means(const real_windows& windows, const real_finish& to, st
     } else if (sums == fused_sums::counted_reals)
         launch_means<exact_floats<counts_as::samples, reals>>(windows, to, refused, segments, sums, shape, stream);
     else if (sums == fused_sums::weighted_reals)
-        launch_means<exact_floats<counts_as::weights, reals>>(windows, to, refused, segments, sums, shape, stream);
+        switch (windows.image.shape.type) {
+            case dtype::f32:
+                launch_means<exact_floats<counts_as::weights, reals>>(windows, to, refused, segments, sums, shape,
+                                                                      stream);
+                break;
+            case dtype::u8:
+                launch_means<exact_floats<counts_as::weights, reals, u8>>(windows, to, refused, segments, sums, shape,
+                                                                          stream);
+                break;
+            default:
+                launch_means<exact_floats<counts_as::weights, reals, u16>>(windows, to, refused, segments, sums, shape,
+                                                                           stream);
+        }
     else if (windows.image.shape.type == dtype::u8)
         launch_means<counted_integers<u8, bytes>>(windows, to, refused, segments, sums, shape, stream);
     else

@@ -6,14 +6,15 @@
 #include <cstdint>
 #include <type_traits>
 
-/// What slides, beside integers that all count (fused_windows.cuh): integers of which some may not count, and floats.
+/// What slides, beside integers that all count (fused_windows.cuh): integers of which some may not count, floats, and
+/// products of pixels and weights.
 ///
-/// Floats slide in double. A sum that loses a row may only do so where nothing was ever rounded, so a block keeps the
-/// largest magnitude and the finest bit of all pixels that it takes. All its sums are multiples of that bit. Where they
-/// are below 2^53 times that bit, too, all of them are exact, and so is every sum of the windows in whichever order: an
-/// additions-only kernel (real_windows.cuh) has the same bits. Other blocks say that they are refused, and leave their
-/// windows to that kernel. So who makes a window, which depends on the cut into strips and bands, does not change its
-/// result. NaN, infinities and huge values are refused like any other.
+/// Floats and products slide in double. A sum that loses a row may only do so where nothing was ever rounded, so a
+/// block keeps the largest magnitude and the finest bit of all pixels that it takes. All its sums are multiples of that
+/// bit. Where they are below 2^53 times that bit, too, all of them are exact, and so is every sum of the windows in
+/// whichever order: an additions-only kernel (real_windows.cuh) has the same bits. Other blocks say that they are
+/// refused, and leave their windows to that kernel. So who makes a window, which depends on the cut into strips and
+/// bands, does not change its result. NaN, infinities and huge values are refused like any other.
 namespace boxsum::cuda {
 
 // ---- which pixels count ---------------------------------------------------------------------------------------------
@@ -152,44 +153,94 @@ class sample_reader {
     mask_reader<K> mask_;
 };
 
-/// Pixels and their weights, 0 where they do not count.
-template <int K>
-struct weighted_row : sample_row<std::uint32_t, K> {
+/// Pixels and their weights; once settled, weights are 0 where pixels do not count, and floats are, too. Integers may
+/// be anything there.
+template <typename Pixel, int K>
+struct weighted_row : sample_row<Pixel, K> {
     pixel_run<std::uint32_t, K> weights;
 };
 
-template <int K>
-__device__ void settle(weighted_row<K>& row, const fused_view& t) {
-    settle<std::uint32_t, K>(row, t);
+/// What lies beyond a border has a weight, 0 where it does not count: only masks and values are asked, where they may
+/// say something else.
+template <typename Pixel, int K>
+__device__ void settle(weighted_row<Pixel, K>& row, const fused_view& t) {
+    constexpr bool real = sizeof(Pixel) == 4;
+    if (t.mask.image != nullptr || t.has_nodata || (real && t.omits_nan)) {
+        if (t.mask.image == nullptr) row.counts = pixel_run<u8, K>::all(0x01010101u);
+        settle<Pixel, K>(static_cast<sample_row<Pixel, K>&>(row), t);
+#pragma unroll
+        for (int i = 0; i < K; ++i)
+            if ((row.counts.word[i / 4] >> (8 * (i % 4)) & 1u) == 0) row.weights.word[i] = 0;
+    } else if (sizeof(Pixel) == 2) {
+        row.x = row.x.flipped(t.flip);
+    }
 #pragma unroll
     for (int i = 0; i < K; ++i) {
-        const float given = __uint_as_float(row.weights.word[i]);
-        const bool counts = (row.counts.word[i / 4] >> (8 * (i % 4)) & 1u) != 0;
-        if (!(counts && given > 0 && given <= 3.402823466e+38f)) row.x.word[i] = row.weights.word[i] = 0;
+        // Also NaN is 0 then. Sums of what is infinite are refused, and others know that it does not count.
+        const float weight = fmaxf(__uint_as_float(row.weights.word[i]), 0.0f);
+        row.weights.word[i] = __float_as_uint(weight);
+        if (real && !(weight > 0)) row.x.word[i] = 0;
     }
 }
 
-template <int K>
+/// Reads a thread's columns of one channel and their weights, and where there is a mask also what it has.
+template <typename Pixel, int K>
 class weighted_reader {
   public:
     __device__ weighted_reader(const fused_view& t, int col, int channel)
-        : pixels_(t, col, channel), weights_(t.weights, col, t.weights.channels == 1 ? 0 : channel) {}
+        : pixels_(t, col, channel),
+          mask_(t, col, channel),
+          weights_(t.weights, col, t.weights.channels == 1 ? 0 : channel),
+          masked_(t.mask.image != nullptr),
+          together_(!masked_ && pixels_.together() && weights_.together()) {}
 
     __device__ bool inside(int first, int n) const { return pixels_.inside(first, n); }
 
+    /// As run_reader does. Most rows have nothing to ask for: what both readers would ask is a fifth of a batch's
+    /// instructions.
     template <int N>
-    __device__ void read(weighted_row<K> (&to)[N], int first, int begin, int end, bool plain) const {
-        sample_row<std::uint32_t, K> samples[N];
-        pixel_run<std::uint32_t, K> weights[N];
-        pixels_.read(samples, first, begin, end, plain);
-        weights_.read(weights, first, begin, end, plain);
+    __device__ void read(weighted_row<Pixel, K> (&to)[N], int first, int begin, int end, bool plain) const {
+        if (plain && together_) {
+            const char *x = pixels_.row(first), *w = weights_.row(first);
 #pragma unroll
-        for (int j = 0; j < N; ++j) to[j] = {samples[j], weights[j]};
+            for (int j = 0; j < N; ++j) {
+                to[j].x = pixel_run<Pixel, K>::at(x);
+                to[j].weights = pixel_run<std::uint32_t, K>::at(w);
+                x += pixels_.stride();
+                w += weights_.stride();
+            }
+        } else {
+            const auto rows = read_others<N>(first, begin, end, plain);
+#pragma unroll
+            for (int j = 0; j < N; ++j) to[j] = rows.row[j];
+        }
     }
 
   private:
-    sample_reader<std::uint32_t, K> pixels_;
+    template <int N>
+    struct some_rows {
+        weighted_row<Pixel, K> row[N];
+    };
+
+    template <int N>
+    __device__ __noinline__ some_rows<N> read_others(int first, int begin, int end, bool plain) const {
+        pixel_run<Pixel, K> x[N];
+        pixel_run<u8, K> there[N];
+        pixel_run<std::uint32_t, K> weights[N];
+        pixels_.read(x, first, begin, end, plain);
+        weights_.read(weights, first, begin, end, plain);
+        if (masked_) mask_.read(there, first, begin, end, plain);
+        some_rows<N> to;
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+            to.row[j] = {{x[j], masked_ ? there[j] : pixel_run<u8, K>::all(0x01010101u)}, weights[j]};
+        return to;
+    }
+
+    run_reader<Pixel, K> pixels_;
+    mask_reader<K> mask_;
     run_reader<std::uint32_t, K> weights_;
+    bool masked_, together_;
 };
 
 // ---- integers of which some may not count ---------------------------------------------------------------------------
@@ -296,8 +347,8 @@ class counted_integers {
 
 /// The largest magnitude of some floats, and the finest bit of those that are not 0.
 struct float_range {
-    std::uint32_t largest = 0;   ///< as a float's bits, which grow with it
-    std::uint32_t finest = ~0u;  ///< its value as a float's bits, less one, so that zeros come last
+    std::uint32_t largest = 0;  ///< as a float's bits, which grow with it
+    std::int32_t finest = 0;    ///< less it, as a float's bits, which grow with it: zeros come last
 
     __device__ void add(std::uint32_t bits) {
         const std::uint32_t magnitude = bits & 0x7fffffffu;
@@ -305,13 +356,16 @@ struct float_range {
         // Without its last bit. Of a power of two that takes the exponent's: what is left is half of it at most, and
         // the difference at least half of what it should be.
         const float rest = __uint_as_float(magnitude & (magnitude - 1));
-        const std::uint32_t bit = __float_as_uint(__uint_as_float(magnitude) - rest) - 1;
+        const auto bit = static_cast<std::int32_t>(__float_as_uint(rest - __uint_as_float(magnitude)));
         finest = bit < finest ? bit : finest;
     }
     __device__ void add(const float_range& other) {
         largest = other.largest > largest ? other.largest : largest;
         finest = other.finest < finest ? other.finest : finest;
     }
+    /// Grows as the finest bit becomes finer; finest_of() it is that.
+    __device__ std::uint32_t fineness() const { return ~static_cast<std::uint32_t>(finest) ^ 0x80000000u; }
+    __device__ static std::uint32_t finest_of(std::uint32_t fineness) { return ~fineness & 0x7fffffffu; }
 };
 
 /// Bits of a sum that is exact, two less than a double has: a window is the difference of two prefixes, and prefixes
@@ -362,7 +416,8 @@ class sum_line<counted_sums<Count>> {
 
     __device__ sum_line(void* memory, int entries)
         : sums_(static_cast<window_sums<double, false>*>(memory)),
-          counts_(reinterpret_cast<counts*>(sums_ + entries)) {}
+          counts_(reinterpret_cast<counts*>(sums_ + entries)),
+          entries_(entries) {}
 
     __device__ sum_line from(int entry) const {
         sum_line later = *this;
@@ -371,43 +426,58 @@ class sum_line<counted_sums<Count>> {
         return later;
     }
     __device__ counted_sums<Count> load(int entry) const {
-        const counts n = counts_[entry];
+        const counts n = *count(entry);
         return {sums_[entry], {n.of[0], n.of[1]}};
     }
     __device__ void store(int entry, const counted_sums<Count>& sums) const {
         sums_[entry] = sums.of;
-        counts_[entry] = {{sums.count[0], sums.count[1]}};
+        *count(entry) = {{sums.count[0], sums.count[1]}};
     }
 
   private:
+    /// Of one size, both are found from one address.
+    __device__ counts* count(int entry) const {
+        if constexpr (sizeof(counts) == sizeof(*sums_))
+            return reinterpret_cast<counts*>(sums_ + entries_ + entry);
+        else
+            return counts_ + entry;
+    }
+
     window_sums<double, false>* sums_;
     counts* counts_;
+    int entries_;
 };
 
 /// What is kept beside sums: nothing, how many pixels count, or what they weigh; or, beside sums of squares, sums.
 enum class counts_as { all, samples, weights, squares };
 
-template <counts_as How, int K>
+template <counts_as How, typename Pixel, int K>
 struct float_columns {
     double sum[K] = {};
     float_range range;
 };
-template <int K>
-struct float_columns<counts_as::samples, K> {
+template <typename Pixel, int K>
+struct float_columns<counts_as::samples, Pixel, K> {
     double sum[K] = {};
     float_range range;
     column_sums<u8, std::uint32_t, false, K> counts;
 };
+template <typename Pixel, int K>
+struct float_columns<counts_as::weights, Pixel, K> {
+    double sum[K] = {};
+    double weight[K] = {};
+    float_range weights;
+};
 template <int K>
-struct float_columns<counts_as::weights, K> {
+struct float_columns<counts_as::weights, std::uint32_t, K> {
     double sum[K] = {};
     float_range range;
     double weight[K] = {};
     float_range weights;
 };
 
-template <int K>
-struct float_columns<counts_as::squares, K> {
+template <typename Pixel, int K>
+struct float_columns<counts_as::squares, Pixel, K> {
     double sum[K] = {};
     float_range range;
     double weight[K] = {};
@@ -418,43 +488,46 @@ __device__ inline std::uint32_t upper_magnitude(double x) {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(__double_as_longlong(x)) >> 32) & 0x7fffffffu;
 }
 
-/// Products with weights, of 24 bits each, are exact in double, and multiples of the product of both finest bits. For
-/// squares pixels are their own weights.
-template <counts_as How, int Columns>
+/// Products with weights, of 24 bits each, are exact in double, and multiples of the product of both finest bits: so
+/// they are added and taken away without a rounding of their own. For squares pixels are their own weights. Integers
+/// may have weights, too; they are not looked at: the finest bit is 1, the largest what their type has.
+template <counts_as How, int Columns, typename PixelType = std::uint32_t>
 class exact_floats {
   public:
     static constexpr int K = Columns;
     static constexpr bool wraps = false;
     static constexpr bool counted = How == counts_as::samples, weighted = How == counts_as::weights,
                           squared = How == counts_as::squares, paired = weighted || squared;
-    using Pixel = std::uint32_t;  ///< a float's bits
+    using Pixel = PixelType;  ///< as memory has it: 32 bits are a float's
+    static constexpr bool real = sizeof(Pixel) == 4;
+    static_assert(real || weighted);
     using run = pixel_run<Pixel, K>;
-    using row = std::conditional_t<weighted, weighted_row<K>,
+    using row = std::conditional_t<weighted, weighted_row<Pixel, K>,
                                    std::conditional_t<counted, sample_row<Pixel, K>, pixel_run<Pixel, K>>>;
-    using reader = std::conditional_t<weighted, weighted_reader<K>,
+    using reader = std::conditional_t<weighted, weighted_reader<Pixel, K>,
                                       std::conditional_t<counted, sample_reader<Pixel, K>, run_reader<Pixel, K>>>;
     using sums =
         std::conditional_t<paired, counted_sums<double>,
                            std::conditional_t<counted, counted_sums<std::uint32_t>, window_sums<double, false>>>;
     static constexpr int rows = sums::rows;
 
-    struct columns : float_columns<How, K> {
+    struct columns : float_columns<How, Pixel, K> {
         __device__ void enter(row in, const fused_view& t) {
             if constexpr (counted || weighted) settle(in, t);
             if constexpr (counted) this->counts.enter_summed(in.counts);
 #pragma unroll
             for (int i = 0; i < K; ++i) {
                 look_at(in, i);
-                this->sum[i] += value(in, i);
+                this->sum[i] = with(this->sum[i], in, i);
                 if constexpr (paired) this->weight[i] += weight(in, i);
             }
         }
         __device__ void look_at(const row& in, int i) {
-            this->range.add(pixels(in).word[i]);
+            if constexpr (real) this->range.add(pixels(in).word[i]);
             if constexpr (weighted) this->weights.add(in.weights.word[i]);
         }
         __device__ void add(const columns& other) {
-            this->range.add(other.range);
+            if constexpr (real) this->range.add(other.range);
             if constexpr (counted) this->counts.add(other.counts);
             if constexpr (weighted) this->weights.add(other.weights);
 #pragma unroll
@@ -471,7 +544,7 @@ class exact_floats {
 
     __device__ static row nothing(const fused_view& t) {
         if constexpr (weighted)
-            return {{run::all(0), pixel_run<u8, K>::all(0)}, run::all(0)};
+            return {{run::all(0), pixel_run<u8, K>::all(0)}, pixel_run<std::uint32_t, K>::all(0)};
         else if constexpr (counted)
             return {run::all(0), pixel_run<u8, K>::all(0)};
         else
@@ -505,7 +578,7 @@ class exact_floats {
 #pragma unroll
             for (int i = 0; i < K; ++i) {
                 columns_.look_at(in[j], i);
-                columns_.sum[i] = (columns_.sum[i] + value(in[j], i)) - value(out[j], i);
+                columns_.sum[i] = without(with(columns_.sum[i], in[j], i), out[j], i);
                 before = i == 0 ? columns_.sum[0] : before + columns_.sum[i];
                 until_[j][i] = before;
                 if constexpr (paired) {
@@ -559,12 +632,28 @@ class exact_floats {
         else
             return static_cast<double>(__uint_as_float(r.word[i]));
     }
-    __device__ static double value(const row& r, int i) {
-        const auto x = static_cast<double>(__uint_as_float(pixels(r).word[i]));
+    __device__ static double pixel(const row& r, int i) {
+        if constexpr (real) {
+            return static_cast<double>(__uint_as_float(pixels(r).word[i]));
+        } else {
+            constexpr int in_word = 32 / run::bits;
+            const auto at = static_cast<std::uint32_t>(i % in_word);
+            const std::uint32_t place = run::bits == 8 ? 0x4440 + at : at == 0 ? 0x4410 : 0x4432;
+            return static_cast<double>(__byte_perm(pixels(r).word[i / in_word], 0, place));
+        }
+    }
+    /// A sum with a row's pixel, and without.
+    __device__ static double with(double sum, const row& r, int i) {
         if constexpr (paired)
-            return weight(r, i) * x;
+            return __fma_rn(weight(r, i), pixel(r, i), sum);
         else
-            return x;
+            return sum + pixel(r, i);
+    }
+    __device__ static double without(double sum, const row& r, int i) {
+        if constexpr (paired)
+            return __fma_rn(-weight(r, i), pixel(r, i), sum);
+        else
+            return sum - pixel(r, i);
     }
     __device__ static auto& values(sums& s) {
         if constexpr (counted || paired)
@@ -582,12 +671,17 @@ class exact_floats {
     /// twice that, and so are prefixes within a thread's columns. Were one larger and rounded, what is looked at would
     /// be off by some 2^-50 of it and still too large.
     __device__ bool is_exact() const {
-        constexpr int seen = weighted ? 6 : squared ? 4 : 3;
-        std::uint32_t most[seen] = {columns_.range.largest, ~columns_.range.finest, largest_prefix_};
-        if constexpr (paired) most[3] = largest_weight_;
+        constexpr int of_range = paired ? 2 : 1, of_weights = of_range + (real ? 2 : 0),
+                      seen = of_weights + (weighted ? 2 : 0);
+        std::uint32_t most[seen] = {largest_prefix_};
+        if constexpr (paired) most[1] = largest_weight_;
+        if constexpr (real) {
+            most[of_range] = columns_.range.largest;
+            most[of_range + 1] = columns_.range.fineness();
+        }
         if constexpr (weighted) {
-            most[4] = columns_.weights.largest;
-            most[5] = ~columns_.weights.finest;
+            most[of_weights] = columns_.weights.largest;
+            most[of_weights + 1] = columns_.weights.fineness();
         }
 #pragma unroll
         for (std::uint32_t& x : most) x = __reduce_max_sync(~0u, x);
@@ -608,14 +702,15 @@ class exact_floats {
             return largest * t_.most_pixels <= exact_sums * finest && (prefix == 0 || high <= exact_sums * finest);
         };
         const auto of = [](std::uint32_t bits) { return static_cast<double>(__uint_as_float(bits)); };
-        const double largest = of(most[0]), finest = of(~most[1] + 1);
-        if constexpr (paired) {
-            const double weight = weighted ? of(most[4 % seen]) : largest,
-                         finest_weight = weighted ? of(~most[5 % seen] + 1) : finest;
-            return fits(weight, finest_weight, most[3]) && fits(largest * weight, finest * finest_weight, most[2]);
-        } else {
-            return fits(largest, finest, most[2]);
-        }
+        double largest = sizeof(Pixel) == 1 ? 255 : 65535, finest = 1;
+        if constexpr (real) largest = of(most[of_range]), finest = of(float_range::finest_of(most[of_range + 1]));
+        double weight = largest, finest_weight = finest;
+        if constexpr (weighted)
+            weight = of(most[of_weights]), finest_weight = of(float_range::finest_of(most[of_weights + 1]));
+        if constexpr (paired)
+            return fits(weight, finest_weight, most[1]) && fits(largest * weight, finest * finest_weight, most[0]);
+        else
+            return fits(largest, finest, most[0]);
     }
 
     const fused_view& t_;

@@ -183,7 +183,7 @@ workspace_use::workspace_use(workspace& memory, std::size_t needed, int device, 
         if (state_.memory.size() < needed)
             throw invalid_argument("workspace: has " + std::to_string(state_.memory.size()) +
                                    " bytes, but the plan needs " + std::to_string(needed));
-        if (std::min(clean, bytes()) > state_.clean) clean_from_here_on(std::min(clean, bytes()));
+        want_clean(clean);
     } catch (...) {
         state_.used.store(false, std::memory_order_release);
         throw;
@@ -199,7 +199,9 @@ workspace_use::~workspace_use() {
     state_.used.store(false, std::memory_order_release);
 }
 
-void workspace_use::clean_from_here_on(std::size_t clean) const {
+void workspace_use::want_clean(std::size_t clean) const {
+    clean = std::min(clean, bytes());
+    if (clean <= state_.clean) return;
     if (state_.left < clean) {
         const device_scope scope(state_.device);
         if (is_captured(state_.stream)) return zero(0, bytes());  // whatever calls leave there before a replay
@@ -237,8 +239,10 @@ execution workspace_use::execution_of(const parameter_values& parameters, std::s
 }
 
 workspace_end::workspace_end(workspace& memory, std::size_t needed, std::size_t bytes, int device, stream_ref stream,
-                             std::size_t clean)
-    : use_(memory, needed, device, stream, clean), before_((use_.bytes() - bytes) / 256 * 256) {}
+                             clean_part clean)
+    : use_(memory, needed, device, stream, 0), before_((use_.bytes() - bytes) / 256 * 256) {
+    if (clean != clean_part::none) use_.want_clean(clean == clean_part::all ? all_of_workspace : before_);
+}
 
 void workspace_end::clear(stream_ref stream) const {
     const std::size_t bytes = use_.bytes() - before_;

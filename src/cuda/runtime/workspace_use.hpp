@@ -30,6 +30,9 @@ class workspace_use {
     void* data() const noexcept;
     std::size_t bytes() const noexcept;
 
+    /// The same from here on, of so many bytes.
+    void want_clean(std::size_t clean) const;
+
     /// Behind a call that has left anything from byte `first` on: zeroes of it what a call has wanted clean; all while
     /// the stream is captured, since replays are not seen here.
     void leave(std::size_t first) const;
@@ -39,20 +42,22 @@ class workspace_use {
     execution execution_of(const parameter_values& parameters) const { return execution_of(parameters, bytes()); }
 
   private:
-    void clean_from_here_on(std::size_t clean) const;
     void zero(std::size_t first, std::size_t end) const;
 
     workspace::state& state_;
     int exceptions_;
 };
 
+/// What a call with scratch wants clean.
+enum class clean_part { none, before_scratch, all };
+
 /// The last bytes of a workspace, from a multiple of 256 on, as scratch of a call. At the end, so that a record which
 /// zeroes all it has where its epochs end has all before it.
 class workspace_end {
   public:
-    /// `needed` and `clean`: as workspace_use has them, at least `bytes` are needed.
+    /// `needed`: as workspace_use has it, at least `bytes`.
     workspace_end(workspace& memory, std::size_t needed, std::size_t bytes, int device, stream_ref stream,
-                  std::size_t clean = all_of_workspace);
+                  clean_part clean = clean_part::all);
 
     std::byte* data() const noexcept { return static_cast<std::byte*>(use_.data()) + before_; }
     const workspace_use& use() const noexcept { return use_; }

@@ -85,6 +85,28 @@ class real_windows_test : public test::placed_images_test {
     }
 
     void expect_results_of_the_cpu(std::mt19937_64& random, const random_case& c, int n, bool large, int& taken);
+
+    /// Of the blocks of means that slide: how many there are, and how many left their windows to additions.
+    struct slid {
+        std::int64_t blocks, refused;
+    };
+    slid slide_means(const filter_inputs& on_device, const filter_options& options) {
+        const filters::window_job job = filters::windows_of(filters::part_of(on_device), options);
+        const view_shape& s = on_device.image.shape;
+        EXPECT_TRUE(cuda::real_slides(job, false));
+        const cuda::fused_shape shape = cuda::fused_shape_of(job, cuda::sliding_sums_of(job), s.rows);
+        test::device_images device(stream());
+        const auto bytes = static_cast<std::int64_t>(cuda::real_scratch_bytes(job, false, 0, s.rows));
+        const any_view scratch = device.allocate(test::packed(dtype::u8, 1, bytes, 1)),
+                       mean = device.allocate(test::packed(dtype::f64, s.rows, s.cols, s.channels));
+        const cuda::real_windows windows{&job, on_device.image, on_device.mask, on_device.weights,
+                                         0,    s.rows,          scratch.data};
+        cuda::enqueue_real_statistics(windows, {mean, {}, {}, {}, {}}, stream());
+        test::host_image words(test::packed(dtype::u32, 1, std::int64_t{shape.strips} * shape.bands * s.channels, 1));
+        cuda::copy({scratch.data, words.shape}, words.view(), stream());
+        const auto* const first = reinterpret_cast<const u32*>(words.bytes.data());
+        return {words.shape.cols, words.shape.cols - std::count(first, first + words.shape.cols, 0u)};
+    }
 };
 
 /// How a random case is sampled.
@@ -112,12 +134,14 @@ sampling draw_sampling(std::mt19937_64& random, const filter_case& s, filter_opt
     return how;
 }
 
+/// Sums with infinite weights are refused: every other image has none.
 void fill_maps(std::mt19937_64& random, placed& mask, placed& weights) {
     for (std::byte& b : mask.memory.bytes) b = random() % 4 == 0 ? std::byte{} : static_cast<std::byte>(random() % 256);
-    const float odd[] = {0, -1, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()};
+    const float odd[] = {0, -1, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()};
+    const unsigned kinds = random() % 2 == 0 ? 3 : 4;
     auto* const to = weights.memory.bytes.data() + weights.offset;
     for (std::size_t i = 0; i < (weights.memory.bytes.size() - static_cast<std::size_t>(weights.offset)) / 4; ++i) {
-        const float w = random() % 5 == 0 ? odd[random() % 4] : static_cast<float>(random() % 1000) / 64;
+        const float w = random() % 5 == 0 ? odd[random() % kinds] : static_cast<float>(random() % 1000) / 64;
         std::memcpy(to + 4 * i, &w, 4);
     }
 }
@@ -370,19 +394,24 @@ TEST_F(real_windows_test, large_windows_have_the_results_of_the_cpu) {
             }
 }
 
-/// Bands whose first windows are made of prepared segments, of floats and of pixels that may not count: all sums are
-/// exact, so no kernel that only adds makes a window again.
+/// Bands whose first windows are made of prepared segments, of floats, of pixels that may not count, and with weights:
+/// all sums are exact, so no kernel that only adds makes a window again.
 TEST_F(real_windows_test, large_windows_slide_over_segments) {
     for (const dtype type : {dtype::f32, dtype::u8, dtype::u16})
-        for (const bool counted : {false, true}) {
-            if (!counted && !is_floating(type)) continue;
+        for (const int how : {0, 1, 2}) {
+            const bool counted = how == 1, weighted = how == 2;
+            if (how == 0 && !is_floating(type)) continue;
             const filter_case s{type, 140, 413, 1, 1, window(window_extents{70, 60, 90, 100}), border_mode::shrink};
             placed image(test::packed(type, s.rows, s.cols, 1), 3, 0),
-                mask(test::packed(dtype::u8, s.rows, s.cols, 1), 5, 0);
+                mask(test::packed(dtype::u8, s.rows, s.cols, 1), 5, 0),
+                weights(test::packed(dtype::f32, s.rows, s.cols, 1), 3, 0);
             fill(image.view(), pattern::random, 5);
             std::mt19937_64 random(20261128);
             for (std::int64_t r = 0; r < s.rows; ++r)
                 for (std::int64_t c = 0; c < s.cols; ++c) {
+                    reinterpret_cast<float*>(static_cast<char*>(weights.view().data) +
+                                             r * weights.view().shape.row_stride)[c] =
+                        static_cast<float>(random() % 64) / 16;
                     static_cast<u8*>(mask.view().data)[r * mask.view().shape.row_stride + c] = random() % 4 != 0;
                     if (type == dtype::f32)
                         reinterpret_cast<float*>(static_cast<char*>(image.view().data) +
@@ -391,18 +420,22 @@ TEST_F(real_windows_test, large_windows_slide_over_segments) {
                 }
             filter_inputs inputs{.image = image.view()}, on_device{.image = upload(image)};
             if (counted) inputs.mask = mask.view(), on_device.mask = upload(mask);
+            if (weighted) inputs.weights = weights.view(), on_device.weights = upload(weights);
             const filter_options options = test::options_of(s);
             const filters::window_job job = filters::windows_of(filters::part_of(inputs), options);
             ASSERT_TRUE(cuda::sliding_supports(job));
             const cuda::fused_shape shape = cuda::fused_shape_of(job, cuda::sliding_sums_of(job), s.rows);
             EXPECT_TRUE(shape.prepared && shape.bands > 2);
             placed mean(test::packed(type == dtype::f32 ? dtype::f64 : type, s.rows, s.cols, 1), 0, 0),
-                count(test::packed(dtype::u32, s.rows, s.cols, 1), 0, 0);
+                count(test::packed(weighted ? dtype::f32 : dtype::u32, s.rows, s.cols, 1), 0, 0);
             const any_view means = upload(mean), counts = upload(count);
             cuda::box_filter(on_device, {means, counts}, stream(), options);
             box_filter(inputs, {mean.view(), count.view()}, options);
             expect_fetched(mean, means, test::text_of(s) + ": mean");
             expect_fetched(count, counts, test::text_of(s) + ": count");
+            if (!counted) {
+                EXPECT_EQ(slide_means(on_device, options).refused, 0) << test::text_of(s);
+            }
             memory_.clear();
             if (HasFailure()) return;
         }
@@ -714,19 +747,38 @@ TEST_F(real_windows_test, who_makes_a_window_does_not_change_it) {
             mask.bytes[static_cast<std::size_t>(i)] = static_cast<std::byte>(random() % 4);
             reinterpret_cast<float*>(scales.bytes.data())[i] = static_cast<float>(random() % 16) / 16;
         }
+        test::host_image integers_of_a_byte = test::random_image(bytes, 4),
+                         integers_of_two = test::random_image(test::packed(dtype::u16, rows, cols, 1), 5);
         test::device_images device(stream());
         const any_view from = device.upload(image.view()), samples = device.upload(mask.view()),
                        weights = device.upload(scales.view());
-        for (const int how : {0, 1, 2}) {
-            const bool counted = how > 0, weighted = how > 1;
+        // Floats; some of which do not count; with weights; integers of which those floats are the weights.
+        for (const int how : {0, 1, 2, 3, 4}) {
+            if ((how == 3 && reach != 2 && reach != 45) || (how == 4 && reach != 15)) continue;
+            const bool counted = how > 0, weighted = how > 1, whole = how > 2;
+            test::host_image& integer_image = how == 3 ? integers_of_a_byte : integers_of_two;
+            const auto pixel = [&](std::int64_t at) {
+                if (!whole) return static_cast<double>(pixels[at]);
+                if (how == 3) return static_cast<double>(reinterpret_cast<u8*>(integer_image.bytes.data())[at]);
+                return static_cast<double>(reinterpret_cast<u16*>(integer_image.bytes.data())[at]);
+            };
+            const auto weight = [&](std::int64_t at) {
+                const float given = whole ? pixels[at] : reinterpret_cast<float*>(scales.bytes.data())[at];
+                return !weighted ? 1 : given > 0 && given < infinity ? static_cast<double>(given) : 0;
+            };
             const std::int64_t above = reach, below = reach / 2, left = reach, right = reach + 3;
             filter_options options{.window = window_extents{above, below, left, right}};
             if (counted) options.nan = nan_mode::omit;
             filter_inputs inputs{.image = from}, on_host{.image = image.view()};
             if (counted) inputs.mask = samples, on_host.mask = mask.view();
             if (weighted) inputs.weights = weights, on_host.weights = scales.view();
-            test::host_image narrow(shape), got(real), cpu(real);
-            const any_view means = device.allocate(shape), wide_means = device.allocate(real);
+            if (whole) {
+                inputs.image = device.upload(integer_image.view()), inputs.weights = from;
+                on_host.image = integer_image.view(), on_host.weights = image.view();
+            }
+            const dtype narrow_type = whole ? integer_image.shape.type : dtype::f32;
+            test::host_image narrow(test::packed(narrow_type, rows, cols, 1)), got(real), cpu(real);
+            const any_view means = device.allocate(narrow.shape), wide_means = device.allocate(real);
             cuda::box_filter(inputs, {means}, stream(), options);
             cuda::box_filter(inputs, {wide_means}, stream(), options);
             cuda::copy(means, narrow.view(), stream());
@@ -734,11 +786,20 @@ TEST_F(real_windows_test, who_makes_a_window_does_not_change_it) {
             box_filter(on_host, {cpu.view()}, options);
             const auto* const found = reinterpret_cast<const double*>(got.bytes.data());
             const auto* const expected = reinterpret_cast<const double*>(cpu.bytes.data());
-            const auto* const rounded = reinterpret_cast<const float*>(narrow.bytes.data());
+            const auto rounded = [&](const test::host_image& of, std::int64_t at) -> double {
+                if (how == 3) return reinterpret_cast<const u8*>(of.bytes.data())[at];
+                if (how == 4) return reinterpret_cast<const u16*>(of.bytes.data())[at];
+                return static_cast<double>(reinterpret_cast<const float*>(of.bytes.data())[at]);
+            };
+            const auto as_rounded = [&](double mean) {
+                if (!whole) return static_cast<double>(static_cast<float>(mean));
+                return std::isnan(mean) ? 0 : std::floor(mean) + (mean - std::floor(mean) >= 0.5 ? 1 : 0);
+            };
             std::int64_t exact = 0;
             for (std::int64_t i = 0; i < rows * cols; ++i) {
-                const bool both_nan = std::isnan(found[i]) && std::isnan(rounded[i]);
-                ASSERT_TRUE(both_nan || static_cast<float>(found[i]) == rounded[i]) << reach << ", " << i;
+                const bool both_nan = std::isnan(found[i]) && std::isnan(rounded(narrow, i));
+                ASSERT_TRUE(both_nan || as_rounded(found[i]) == rounded(narrow, i))
+                    << how << ", " << reach << ", " << i;
                 if (i % 7 != 0) continue;
                 double sum = 0, magnitudes = 0, count = 0;
                 bool integers = true;
@@ -746,18 +807,16 @@ TEST_F(real_windows_test, who_makes_a_window_does_not_change_it) {
                      r <= std::min(i / cols + below, rows - 1); ++r)
                     for (std::int64_t c = std::max<std::int64_t>(i % cols - left, 0);
                          c <= std::min(i % cols + right, cols - 1); ++c) {
-                        const float x = pixels[r * cols + c];
+                        const double x = pixel(r * cols + c), w = weight(r * cols + c);
                         if (counted &&
                             (std::isnan(x) || mask.bytes[static_cast<std::size_t>(r * cols + c)] == std::byte{}))
                             continue;
-                        const double w =
-                            weighted ? static_cast<double>(reinterpret_cast<float*>(scales.bytes.data())[r * cols + c])
-                                     : 1;
                         if (w == 0) continue;
                         count += w;
                         sum += w * x;
                         magnitudes += w * std::abs(x);
-                        integers = integers && std::abs(x) < 65536 && x == std::floor(x);
+                        const double given = static_cast<double>(pixels[r * cols + c]);
+                        integers = integers && std::abs(given) < 65536 && given == std::floor(given);
                     }
                 exact += integers;
                 if (!std::isfinite(sum) || count == 0) {
@@ -765,29 +824,233 @@ TEST_F(real_windows_test, who_makes_a_window_does_not_change_it) {
                         << reach << ", " << i << ": " << found[i] << ", the CPU has " << expected[i];
                 } else if (integers) {
                     ASSERT_EQ(found[i], expected[i]) << reach << ", " << i;
-                    ASSERT_EQ(rounded[i], static_cast<float>(expected[i])) << reach << ", " << i;
-                } else {
+                    ASSERT_EQ(rounded(narrow, i), as_rounded(expected[i])) << how << ", " << reach << ", " << i;
+                } else {  // weights that are rounded change what their sum is, too
                     const double bound = static_cast<double>(above + below + left + right + 6) * 0x1p-53 * magnitudes;
-                    ASSERT_NEAR(found[i], expected[i], 2 * bound / count) << reach << ", " << i;
+                    ASSERT_NEAR(found[i], expected[i], (whole ? 4 : 2) * bound / count) << how << ", " << reach;
                 }
             }
             EXPECT_GT(exact, 0);
             for (const row_range part : {row_range{0, 47}, {47, 48}, {48, 150}}) {
                 filter_inputs some = inputs;
                 some.results = part;
-                test::host_image bits(test::packed(dtype::f32, part.end - part.first, cols, 1));
+                test::host_image bits(test::packed(narrow_type, part.end - part.first, cols, 1));
                 const any_view result = device.upload(bits.view());
                 cuda::box_filter(some, {result}, stream(), options);
                 cuda::copy(result, bits.view(), stream());
                 for (std::int64_t i = 0; i < (part.end - part.first) * cols; ++i) {
-                    const float a = reinterpret_cast<const float*>(bits.bytes.data())[i],
-                                b = rounded[part.first * cols + i];
+                    const double a = rounded(bits, i), b = rounded(narrow, part.first * cols + i);
                     ASSERT_TRUE(a == b || (std::isnan(a) && std::isnan(b)))
                         << reach << ", row " << part.first + i / cols << ", col " << i % cols << ": " << a << ", " << b;
                 }
             }
         }
     }
+}
+
+/// Weights of eight bits, among them some that count for nothing, and pixels of a type's whole range: all sums are
+/// exact, and results those of the CPU, bit for bit; also where infinite weights, which count for nothing either, leave
+/// all to additions. Means and counts that threads write together, and any others; rows that start anywhere; parts;
+/// windows of blocks of several sizes.
+TEST_F(real_windows_test, weighted_means_slide_and_are_those_of_additions) {
+    constexpr std::int64_t rows = 110, cols = 413;
+    const window_extents windows[] = {{0, 0, 0, 0}, {2, 3, 4, 1}, {9, 6, 12, 15}, {50, 60, 70, 90}};
+    std::mt19937_64 random(20261129);
+    int n = 0;
+    for (const dtype type : {dtype::u8, dtype::u16, dtype::s16, dtype::f32})
+        for (const window_extents& reach : windows) {
+            if (type == dtype::f32 && reach.above != 9) continue;
+            if (type != dtype::u8 && (reach.above == 0 || (type == dtype::s16 && reach.above == 50))) continue;
+            const view_shape shape = test::packed(type, rows, cols, 1), real = test::packed(dtype::f64, rows, cols, 1),
+                             narrow = test::packed(dtype::f32, rows, cols, 1);
+            test::host_image image(shape), mask(test::packed(dtype::u8, rows, cols, 1)), weights(narrow);
+            fill(image.view(), pattern::random, static_cast<std::uint64_t>(++n));
+            auto* const scales = reinterpret_cast<float*>(weights.bytes.data());
+            const float odd[] = {0, -0.0f, -3, std::numeric_limits<float>::quiet_NaN()};
+            for (std::int64_t i = 0; i < rows * cols; ++i) {
+                if (type == dtype::f32)
+                    reinterpret_cast<float*>(image.bytes.data())[i] = static_cast<float>(random() % 4096) - 2048;
+                mask.bytes[static_cast<std::size_t>(i)] = static_cast<std::byte>(random() % 3);
+                const bool none = i / cols < 30 && i % cols > 300;  // windows where nothing counts
+                scales[i] = random() % 4 == 0 ? odd[random() % 4] : static_cast<float>(random() % 256) / 16;
+                if (none) scales[i] = odd[random() % 4];
+            }
+            filter_options options{
+                .window = reach,
+                .border = test::every_border[static_cast<std::size_t>(n) % std::size(test::every_border)]};
+            options.border_value = 100;
+            if (n % 2 == 0) options.rounding = rounding_mode::floor;
+            if (n % 3 == 0) options.nodata = 100;
+            if (n % 3 == 1) options.min_weight = 20;
+            if (n % 4 == 1) options.fill = 77;
+            const bool masked = n % 3 == 2;
+            const std::string what = std::string(name_of(type)) + ", window " + std::to_string(reach.above) + ", " +
+                                     std::string(name_of(options.border));
+            for (const bool infinite : {false, true}) {
+                if (infinite)
+                    for (std::int64_t i = 0; i < rows * cols; ++i)
+                        if (i / cols % 4 == 1 && i % cols % 20 == 7) scales[i] = infinity;
+                filter_inputs on_host{.image = image.view(), .weights = weights.view()};
+                if (masked) on_host.mask = mask.view();
+                test::host_image mean(shape), count(narrow), wide(real), sum(real), weight(real);
+                box_filter(on_host, {mean.view(), count.view()}, options);
+                local_statistics(on_host, {.mean = wide.view(), .sum = sum.view(), .count = weight.view()}, options);
+                for (const bool aligned : {true, false}) {
+                    if (infinite && !aligned) continue;
+                    test::device_images device(stream());
+                    const auto upload = [&](test::host_image& host) {
+                        return aligned ? device.upload(host.view()) : device.upload_packed(host.view());
+                    };
+                    const auto fetch = [&](const any_view& result, const view_shape& like) {
+                        test::host_image got(like);
+                        cuda::copy(result, got.view(), stream());
+                        return got;
+                    };
+                    const auto room = [&](const view_shape& s) {
+                        return aligned ? device.allocate_like(s) : device.allocate(s);
+                    };
+                    filter_inputs inputs{.image = upload(image), .weights = upload(weights)};
+                    if (masked) inputs.mask = upload(mask);
+                    const slid blocks = slide_means(inputs, options);
+                    EXPECT_EQ(blocks.refused, infinite ? blocks.blocks : 0) << what;
+                    const any_view means = room(shape), counts = room(narrow), wide_means = room(real),
+                                   sums = room(real), weights_of = room(real);
+                    cuda::box_filter(inputs, {means, counts}, stream(), options);
+                    cuda::local_statistics(inputs, {.mean = wide_means, .sum = sums, .count = weights_of}, stream(),
+                                           options);
+                    const auto same = [&](const any_view& result, const test::host_image& expected) {
+                        return fetch(result, expected.shape).bytes == expected.bytes;
+                    };
+                    ASSERT_TRUE(same(means, mean)) << what << ": mean";
+                    ASSERT_TRUE(same(counts, count)) << what << ": count";
+                    ASSERT_TRUE(same(wide_means, wide)) << what << ": mean of 64f";
+                    ASSERT_TRUE(same(sums, sum)) << what << ": sum";
+                    ASSERT_TRUE(same(weights_of, weight)) << what << ": count of 64f";
+                    for (const row_range part : {row_range{0, 47}, {47, 48}, {48, rows}}) {
+                        if (infinite || !aligned) break;
+                        filter_inputs some = inputs;
+                        some.results = part;
+                        view_shape few = shape;
+                        few.rows = part.end - part.first;
+                        const any_view result = room(few);
+                        cuda::box_filter(some, {result}, stream(), options);
+                        const test::host_image got = fetch(result, few);
+                        ASSERT_EQ(std::memcmp(got.bytes.data(), mean.bytes.data() + part.first * shape.row_stride,
+                                              got.bytes.size()),
+                                  0)
+                            << what << ": rows from " << part.first;
+                    }
+                }
+            }
+        }
+}
+
+/// Of a few channels, with weights for each or for all.
+TEST_F(real_windows_test, channels_with_weights_slide) {
+    constexpr std::int64_t rows = 40, cols = 150;
+    for (const dtype type : {dtype::u8, dtype::u16, dtype::f32})
+        for (const std::int64_t channels : {1, 3}) {
+            test::host_image image(test::packed(type, rows, cols, 3)),
+                weights(test::packed(dtype::f32, rows, cols, channels)), mean(image.shape),
+                count(test::packed(dtype::f32, rows, cols, 3));
+            fill(image.view(), pattern::random, 3);
+            for (std::int64_t i = 0; i < rows * cols * channels; ++i)
+                reinterpret_cast<float*>(weights.bytes.data())[i] = static_cast<float>(i * 7 % 61);
+            if (type == dtype::f32)
+                for (std::int64_t i = 0; i < rows * cols * 3; ++i)
+                    reinterpret_cast<float*>(image.bytes.data())[i] = static_cast<float>(i * 11 % 509);
+            const filter_options options{.window = {7, 9}, .border = border_mode::mirror};
+            box_filter({.image = image.view(), .weights = weights.view()}, {mean.view(), count.view()}, options);
+            test::device_images device(stream());
+            const filter_inputs inputs{.image = device.upload(image.view()), .weights = device.upload(weights.view())};
+            EXPECT_EQ(slide_means(inputs, options).refused, 0);
+            const any_view means = device.allocate_like(mean.shape), counts = device.allocate_like(count.shape);
+            cuda::box_filter(inputs, {means, counts}, stream(), options);
+            test::host_image got(mean.shape), weight(count.shape);
+            cuda::copy(means, got.view(), stream());
+            cuda::copy(counts, weight.view(), stream());
+            EXPECT_TRUE(got.bytes == mean.bytes) << name_of(type) << ", weights of " << channels;
+            EXPECT_TRUE(weight.bytes == count.bytes) << name_of(type) << ", weights of " << channels;
+        }
+}
+
+/// Quotients at and beside those that are rounded up, of few bits and of as many as sums have that slide.
+TEST_F(real_windows_test, weighted_means_are_rounded_as_quotients_in_double_are) {
+    constexpr std::int64_t rows = 64, cols = 256;
+    for (const dtype type : {dtype::u8, dtype::u16, dtype::s16})
+        for (const rounding_mode rounding : {rounding_mode::half_up, rounding_mode::floor}) {
+            test::host_image image(test::packed(type, rows, cols, 1)), weights(test::packed(dtype::f32, rows, cols, 1)),
+                mean(image.shape);
+            std::mt19937_64 random(20261130);
+            const int low = type == dtype::s16 ? -32768 : 0, high = type == dtype::u8 ? 255 : low + 65535;
+            for (std::int64_t i = 0; i < rows * cols; i += 2) {
+                // Two pixels that differ by one: with equal weights, or such whose sum is beside twice one of them.
+                const int x = low + static_cast<int>(random() % static_cast<unsigned>(high - low));
+                const auto a = static_cast<float>(8388608 + random() % 8388608),
+                           beside = a + static_cast<float>(static_cast<int>(random() % 3) - 1);
+                const int pair[] = {x, random() % 2 == 0 ? x + 1 : x};
+                const float scales[] = {a, beside};
+                for (std::int64_t k = 0; k < 2; ++k) {
+                    reinterpret_cast<float*>(weights.bytes.data())[i + k] = scales[k];
+                    if (type == dtype::u8)
+                        reinterpret_cast<u8*>(image.bytes.data())[i + k] = static_cast<u8>(pair[k]);
+                    else
+                        reinterpret_cast<u16*>(image.bytes.data())[i + k] = static_cast<u16>(pair[k]);
+                }
+            }
+            const filter_options options{.window = window_extents{0, 0, 0, 1}, .rounding = rounding};
+            box_filter({.image = image.view(), .weights = weights.view()}, {mean.view()}, options);
+            test::device_images device(stream());
+            const filter_inputs inputs{.image = device.upload(image.view()), .weights = device.upload(weights.view())};
+            EXPECT_EQ(slide_means(inputs, options).refused, 0);
+            const any_view means = device.allocate_like(mean.shape);
+            cuda::box_filter(inputs, {means}, stream(), options);
+            test::host_image got(mean.shape);
+            cuda::copy(means, got.view(), stream());
+            EXPECT_TRUE(got.bytes == mean.bytes) << name_of(type) << ", " << static_cast<int>(rounding);
+        }
+}
+
+/// As below, of weights: windows of one pixel are exact, the prefix sums before them are not; and a band's first
+/// windows are, but not what a row with finer weights leaves of them.
+TEST_F(real_windows_test, weights_whose_sums_are_not_exact_do_not_slide) {
+    constexpr std::int64_t rows = 20, cols = 600;
+    for (const dtype type : {dtype::u8, dtype::u16, dtype::f32})
+        for (const bool enter : {false, true}) {
+            const double largest = type == dtype::u16 ? 65535 : 255;
+            test::host_image image(test::packed(type, rows, cols, 1)), weights(test::packed(dtype::f32, rows, cols, 1)),
+                got(test::packed(dtype::f64, rows, cols, 1)), sum = got;
+            auto* const scales = reinterpret_cast<float*>(weights.bytes.data());
+            const auto huge = static_cast<float>((enter ? 0x1.fp40 : 0x1.fp46) / (largest + 1));
+            for (std::int64_t i = 0; i < rows * cols; ++i) {
+                const bool fine = (enter ? i % cols : i) % 8 == 0;
+                const float small = !enter ? static_cast<float>(i % 100 + 1) : i / cols % 12 == 4 ? 3 * 0x1p-10f : 3;
+                scales[i] = fine ? small : huge;
+                if (type == dtype::u8)
+                    reinterpret_cast<u8*>(image.bytes.data())[i] = 255;
+                else if (type == dtype::u16)
+                    reinterpret_cast<u16*>(image.bytes.data())[i] = 65535;
+                else
+                    reinterpret_cast<float*>(image.bytes.data())[i] = 255;
+            }
+            const filter_options options{.window = {enter ? 3 : 1, 1}};
+            test::device_images device(stream());
+            const filter_inputs inputs{.image = device.upload(image.view()), .weights = device.upload(weights.view())};
+            EXPECT_GT(slide_means(inputs, options).refused, 0);
+            const any_view counts = device.allocate(got.shape), sums = device.allocate(got.shape);
+            cuda::local_statistics(inputs, {.sum = sums, .count = counts}, stream(), options);
+            cuda::copy(counts, got.view(), stream());
+            cuda::copy(sums, sum.view(), stream());
+            const std::int64_t apart = enter ? 1 : 0;
+            for (std::int64_t i = 0; i < rows * cols; ++i) {
+                double all = 0;
+                for (std::int64_t y = std::max<std::int64_t>(i / cols - apart, 0);
+                     y <= std::min(i / cols + apart, rows - 1); ++y)
+                    all += scales[y * cols + i % cols];
+                ASSERT_EQ(reinterpret_cast<const double*>(got.bytes.data())[i], all) << name_of(type) << ", " << i;
+                ASSERT_EQ(reinterpret_cast<const double*>(sum.bytes.data())[i], largest * all) << name_of(type);
+            }
+        }
 }
 
 /// Moments that slide are those of exact sums, bit for bit, and of windows without a huge pixel the same where huge
