@@ -33,13 +33,13 @@ namespace boxsum::cuda {
 inline constexpr int most_fused_threads = 512;
 
 /// What dot products multiply bytes by: so sums of bytes may come multiplied, for nothing.
-struct byte_weights {
+struct byte_factors {
     int even = 0x0000ff01, odd = static_cast<int>(0xff010000u);  ///< of a column and one that leaves, and their halves
     int all = 0x01010101, minus_all = -1;
 
-    byte_weights() = default;
+    byte_factors() = default;
     /// 0 < scale < 128
-    explicit byte_weights(int scale) {
+    explicit byte_factors(int scale) {
         const auto plus = static_cast<std::uint32_t>(scale), minus = 256 - plus;
         even = static_cast<int>(minus << 8 | plus);
         odd = static_cast<int>(minus << 24 | plus << 16);
@@ -65,7 +65,7 @@ struct fused_view : plane_view {
     std::uint32_t nodata;
     std::uint32_t* refused;  ///< of floats: a word for each block, which says that its sums may have been rounded
     double most_pixels;      ///< that a sum of a few columns, or a window, holds
-    byte_weights weighted;   ///< of integer_slide, where its sums are scaled
+    byte_factors weighted;   ///< of integer_slide, where its sums are scaled
 };
 
 template <typename Sum, bool Squares, int K>
@@ -87,7 +87,7 @@ struct column_sums : column_squares<Sum, Squares, K> {
 
     /// Column i with a row and without another, both as they are summed. `by`: of bytes without squares.
     __device__ void slide(int i, const pixel_run<Pixel, K>& in, const pixel_run<Pixel, K>& out,
-                          const byte_weights& by = {}) {
+                          const byte_factors& by = {}) {
         int both;  // the two pixels, side by side
         int minus, plus;
         if constexpr (sizeof(Pixel) == 1) {
@@ -192,7 +192,7 @@ struct column_sums : column_squares<Sum, Squares, K> {
 
     /// By how much slide() of all columns changes total().
     __device__ static Sum total_change(const pixel_run<Pixel, K>& in, const pixel_run<Pixel, K>& out,
-                                       const byte_weights& by = {}) {
+                                       const byte_factors& by = {}) {
         int change = 0;
 #pragma unroll
         for (int w = 0; w < in.words; ++w) {
@@ -1063,7 +1063,7 @@ void launch_fused(void (*kernel)(fused_view, Parameters...), const fused_task& t
     using Pixel = typename Slide::pixel;
     constexpr int K = Slide::K;
     fused_view t = on_device<Pixel, K>(task, shape);
-    t.weighted = byte_weights(task.scale);
+    t.weighted = byte_factors(task.scale);
     if (!Slide::columns::centred) {
         if (task.job->rows.border != border_mode::constant) t.outside = 0;
         t.flip = 0;
