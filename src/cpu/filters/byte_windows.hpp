@@ -124,13 +124,17 @@ class sampled_bytes final : public row_source<u8> {
     const u8* row(std::int64_t row) override {
         const u8* const x = job_.pixels<u8>(row, plane_);
         u8* const to = kept_[turn_ ^= 1].data();
-        const std::int64_t n = job_.n();
+        const auto write = [&](auto&& value) {
+            if (job_.masked)
+                write_masked(to, row, value);
+            else
+                for (std::int64_t i = 0, n = job_.n(); i < n; ++i) to[i] = value(i);
+        };
         if (which_ == part::values)
-            std::copy_n(x, n, to);
+            write([x](std::int64_t i) { return x[i]; });
         else
-            std::fill_n(to, n, u8{1});
-        if (job_.nodata) clear_where_equal(to, x, static_cast<u8>(*job_.nodata), n);
-        if (job_.masked) clear_where_masked(to, row);
+            write([](std::int64_t) { return u8{1}; });
+        if (job_.nodata) clear_where_equal(to, x, static_cast<u8>(*job_.nodata), job_.n());
         return to;
     }
 
@@ -139,14 +143,16 @@ class sampled_bytes final : public row_source<u8> {
         for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<u8>(to[i] & (x[i] == value ? 0 : 255));
     }
 
-    void clear_where_masked(u8* to, std::int64_t row) const {
+    template <typename F>
+    void write_masked(u8* __restrict to, std::int64_t row, F&& value) const {
         const view_shape& s = job_.mask.shape;
         const u8* const mask = row_of<u8>(job_.mask, row - job_.part_row, s.planes == 1 ? 0 : plane_);
-        const std::int64_t channels = job_.shape.channels;
-        if (s.channels == channels) return clear_where_equal(to, mask, u8{0}, job_.n());
-        for (std::int64_t c = 0; c < job_.shape.cols; ++c)
-            for (std::int64_t k = 0; k < channels; ++k)
-                to[c * channels + k] = static_cast<u8>(to[c * channels + k] & (mask[c] == 0 ? 0 : 255));
+        const std::int64_t n = job_.n(), channels = s.channels == 1 ? job_.shape.channels : 1;
+        const auto kept = [&](std::int64_t i, u8 counts) { return static_cast<u8>(value(i) & (counts == 0 ? 0 : 255)); };
+        if (channels == 1)
+            for (std::int64_t i = 0; i < n; ++i) to[i] = kept(i, mask[i]);
+        else
+            for (std::int64_t i = 0; i < n; ++i) to[i] = kept(i, mask[i / channels]);
     }
 
     const row_job& job_;
@@ -300,20 +306,24 @@ struct byte_row {
     std::int64_t row;
     byte_windows sums, spreads;
     byte_counts counts;
-    byte_samples* samples;  ///< null where all pixels count
+    const byte_samples* samples;  ///< null where all pixels count
     sampled_bytes* own;
 
-    /// For results that compare a pixel with its window.
-    void find_own_pixels() const {
-        if (samples != nullptr) samples->own = own->row(row);
+    /// Of results that compare a pixel with its window: there is none where that pixel does not count.
+    template <typename T>
+    void fill_where_none(T* to, std::int64_t n) const {
+        if (samples == nullptr) return;
+        const u8* const counting = own->row(row);
+        const T fill = std::get<T>(std::tuple{samples->fill, samples->fill_real});
+        for (std::int64_t i = 0; i < n; ++i) to[i] = counting[i] != 0 ? to[i] : fill;
     }
 };
 
-/// Calls f(byte_row) for each row of the band, whose `counts.samples` are of images whose pixels may not count. The
-/// kernel that it calls finds their numbers, which are then written to `count` if that has data; where all pixels count
-/// that is left to others.
+/// Calls f(byte_row) for each row of the band. Of images whose pixels may not count it finds their numbers, `numbered`
+/// for f as well, and writes them to `count` if that has data; where all pixels count that is left to others.
 template <typename F>
-void for_each_byte_row(const row_job& job, const band& b, bool spread, const any_view& count, F&& f) {
+void for_each_byte_row(const row_job& job, const band& b, bool spread, const any_view& count, F&& f,
+                       bool numbered = false) {
     using part = sampled_bytes::part;
     const auto row_of_windows = [&](const byte_window_rows& rows, std::int64_t row) {
         const byte_windows sums = rows.sums();
@@ -334,20 +344,26 @@ void for_each_byte_row(const row_job& job, const band& b, bool spread, const any
     byte_window_rows rows(job, values, 255, sampled_bytes::beyond(job, part::values), spread);
     byte_window_rows numbers(job, ones, 1, sampled_bytes::beyond(job, part::counts), false);
     const bool counting = count.data != nullptr, direct = counting && count.shape.type == dtype::u32;
-    work_buffer<u32> counted;
-    if (counting && !direct) counted = work_buffer<u32>(job.n());
+    const std::int64_t blocks = job.n() + job.kernels->byte->block;
+    const work_buffer<u32> counted((counting && !direct) || numbered ? job.n() : 0), cols(blocks);
+    const work_buffer<f32> reciprocals(blocks);
     byte_samples samples{};
     samples.least = static_cast<u32>(std::min<std::int64_t>(job.min_count, std::int64_t{1} << 30));
     const f64 fill = job.fill.value_or(0);
     samples.fill = fill >= 0 && fill <= 255 ? static_cast<u8>(fill) : u8{0};  // else all results are floats
     samples.fill_real = static_cast<f32>(job.fill.value_or(std::numeric_limits<f64>::quiet_NaN()));
+    samples.streaming = direct && job.streams(sizeof(u32));
+    samples.cols = cols.data();
+    samples.reciprocals = reciprocals.data();
     for (std::int64_t row = b.first; row < b.end; ++row) {
         rows.move_to(row, row == b.first);
         numbers.move_to(row, row == b.first);
         samples.numbers = numbers.sums();
         samples.counted = direct ? job.row_to<u32>(count, row, b.plane) : counted.data();
+        const bool some_have_none = job.kernels->byte->numbers(samples, job.n());
         byte_row at = row_of_windows(rows, row);
-        at.counts.samples = at.samples = &samples;
+        at.counts = {1, cols.data(), reciprocals.data(), 1, 0, 0, some_have_none ? &samples : nullptr};
+        at.samples = &samples;
         at.own = &own;
         f(at);
         if (!counting || direct) continue;

@@ -239,14 +239,17 @@ struct byte_windows {
     u32* running;  ///< in lane order: planes are changes, and are added to these windows; null: planes are column sums
 };
 
-/// Windows whose pixels may not count.
+/// A row of windows whose pixels may not count.
 struct byte_samples {
     byte_windows numbers;  ///< of those that do
     u32 least;             ///< so many at least, or there is no result; at least 1
     u32* counted;          ///< gets the numbers unless it is null
-    const u8* own;         ///< 1 where the window's own pixel counts, 0 elsewhere
+    bool streaming;        ///< past the caches, where a kernel can
     u8 fill;               ///< of bytes, where there is no result
     f32 fill_real;
+    /// What byte_kernels::numbers finds, in lane order, by whole blocks: numbers, and inverses of those from 1 on.
+    u32* cols;
+    f32* reciprocals;
 };
 
 /// What windows divide by: rows * cols, `cols` in lane order; rows * full in the blocks from first_full to end_full.
@@ -256,7 +259,7 @@ struct byte_counts {
     const f32* col_reciprocals;  ///< 1 / cols
     u32 full;
     std::int64_t first_full, end_full;
-    const byte_samples* samples;  ///< null where all pixels count
+    const byte_samples* samples;  ///< null where all windows have results
 };
 
 /// A threshold's numbers in 32 bits; byte_windows_impl.hpp says which.
@@ -278,6 +281,8 @@ struct byte_kernels {
     /// The sums of `count` columns from `first` on, for each channel; where windows run, planes are signed.
     void (*totals)(u32* totals, const u16* even, const u16* odd, std::int64_t first, std::int64_t count,
                    std::int64_t channels, bool is_signed);
+    /// Whether some windows have no result.
+    bool (*numbers)(const byte_samples& samples, std::int64_t n);
     void (*means)(u8* out, const byte_windows& sums, const byte_counts& counts, bool half_up, std::int64_t n);
     /// Of windows of one column: planes of sums of so many rows, more than one and at most most_column_rows.
     void (*column_means)(u8* out, const u16* even, const u16* odd, u32 rows, bool half_up, std::int64_t n);
