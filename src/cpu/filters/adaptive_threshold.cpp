@@ -112,7 +112,7 @@ std::vector<extremes> find_byte_extremes(const row_job& job) {
             if (at.samples == nullptr) {
                 least = job.kernels->byte->smallest(x, job.n());
             } else {
-                const u8* const own = at.own->row(at.row);
+                const u8* const own = at.own->counts.row(at.row);
                 const u32* const counted = at.samples->counted;
                 for (std::int64_t i = 0; i < job.n(); ++i)
                     least = std::min<u32>(least, own[i] != 0 && counted[i] >= at.samples->least ? x[i] : 256);

@@ -106,59 +106,64 @@ class spread_rows final : public row_source<u16> {
     std::size_t turn_ = 0;
 };
 
-/// Rows of an image whose pixels may not count: those that do, 0 for others; or 1 and 0.
-class sampled_bytes final : public row_source<u8> {
+/// Rows of an image whose pixels may not count: those that do and 0 for others, and 1 and 0.
+class sampled_bytes {
+    struct kept {
+        std::int64_t row = -1;
+        work_buffer<u8> values, counts;
+    };
+    struct source final : row_source<u8> {
+        source(sampled_bytes& rows, work_buffer<u8> kept::*which) : all(rows), part(which) {}
+        const u8* row(std::int64_t row) override { return (all.find(row).*part).data(); }
+        sampled_bytes& all;
+        work_buffer<u8> kept::*part;
+    };
+
   public:
-    enum class part { values, counts };
-
-    sampled_bytes(const row_job& job, std::int64_t plane, part which) : job_(job), plane_(plane), which_(which) {
-        for (auto& row : kept_) row = work_buffer<u8>(job.n());
+    sampled_bytes(const row_job& job, std::int64_t plane)
+        : values(*this, &kept::values), counts(*this, &kept::counts), job_(job), plane_(plane) {
+        const std::int64_t blocks = job.n() + job.kernels->byte->block;
+        for (kept& k : kept_) {
+            k.values = work_buffer<u8>(blocks);
+            k.counts = work_buffer<u8>(blocks);
+        }
+        if (job.masked && job.mask.shape.channels != job.shape.channels) mask_ = work_buffer<u8>(job.n());
     }
 
-    /// What a pixel beyond a constant border adds.
-    static u8 beyond(const row_job& job, part which) {
-        if (job.rows.border != border_mode::constant || (job.nodata && *job.nodata == job.border_value)) return 0;
-        return which == part::values ? static_cast<u8>(job.border_value) : u8{1};
+    /// Whether pixels beyond a constant border count.
+    static bool counts_beyond(const row_job& job) {
+        return job.rows.border == border_mode::constant && !(job.nodata && *job.nodata == job.border_value);
     }
 
-    const u8* row(std::int64_t row) override {
-        const u8* const x = job_.pixels<u8>(row, plane_);
-        u8* const to = kept_[turn_ ^= 1].data();
-        const auto write = [&](auto&& value) {
-            if (job_.masked)
-                write_masked(to, row, value);
-            else
-                for (std::int64_t i = 0, n = job_.n(); i < n; ++i) to[i] = value(i);
-        };
-        if (which_ == part::values)
-            write([x](std::int64_t i) { return x[i]; });
-        else
-            write([](std::int64_t) { return u8{1}; });
-        if (job_.nodata) clear_where_equal(to, x, static_cast<u8>(*job_.nodata), job_.n());
+    source values, counts;  ///< of either the last two rows live
+
+  private:
+    const kept& find(std::int64_t row) {
+        for (const kept& k : kept_)
+            if (k.row == row) return k;
+        kept& to = kept_[turn_ ^= 1];
+        to.row = row;
+        job_.kernels->byte->sample(to.values.data(), to.counts.data(), job_.pixels<u8>(row, plane_), mask_of(row),
+                                   job_.nodata ? static_cast<int>(*job_.nodata) : -1, job_.n());
         return to;
     }
 
-  private:
-    static void clear_where_equal(u8* __restrict to, const u8* __restrict x, u8 value, std::int64_t n) {
-        for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<u8>(to[i] & (x[i] == value ? 0 : 255));
-    }
-
-    template <typename F>
-    void write_masked(u8* __restrict to, std::int64_t row, F&& value) const {
+    /// Of every element; null without one.
+    const u8* mask_of(std::int64_t row) {
+        if (!job_.masked) return nullptr;
         const view_shape& s = job_.mask.shape;
         const u8* const mask = row_of<u8>(job_.mask, row - job_.part_row, s.planes == 1 ? 0 : plane_);
-        const std::int64_t n = job_.n(), channels = s.channels == 1 ? job_.shape.channels : 1;
-        const auto kept = [&](std::int64_t i, u8 counts) { return static_cast<u8>(value(i) & (counts == 0 ? 0 : 255)); };
-        if (channels == 1)
-            for (std::int64_t i = 0; i < n; ++i) to[i] = kept(i, mask[i]);
-        else
-            for (std::int64_t i = 0; i < n; ++i) to[i] = kept(i, mask[i / channels]);
+        const std::int64_t channels = job_.shape.channels;
+        if (s.channels == channels) return mask;
+        for (std::int64_t c = 0; c < job_.shape.cols; ++c)
+            std::fill_n(mask_.data() + c * channels, channels, mask[c]);
+        return mask_.data();
     }
 
     const row_job& job_;
     std::int64_t plane_;
-    part which_;
-    std::array<work_buffer<u8>, 2> kept_;
+    std::array<kept, 2> kept_;
+    work_buffer<u8> mask_;
     std::size_t turn_ = 0;
 };
 
@@ -313,7 +318,7 @@ struct byte_row {
     template <typename T>
     void fill_where_none(T* to, std::int64_t n) const {
         if (samples == nullptr) return;
-        const u8* const counting = own->row(row);
+        const u8* const counting = own->counts.row(row);
         const T fill = std::get<T>(std::tuple{samples->fill, samples->fill_real});
         for (std::int64_t i = 0; i < n; ++i) to[i] = counting[i] != 0 ? to[i] : fill;
     }
@@ -324,7 +329,6 @@ struct byte_row {
 template <typename F>
 void for_each_byte_row(const row_job& job, const band& b, bool spread, const any_view& count, F&& f,
                        bool numbered = false) {
-    using part = sampled_bytes::part;
     const auto row_of_windows = [&](const byte_window_rows& rows, std::int64_t row) {
         const byte_windows sums = rows.sums();
         return byte_row{row, sums, spread ? rows.spreads() : sums, rows.counts(), nullptr, nullptr};
@@ -339,10 +343,10 @@ void for_each_byte_row(const row_job& job, const band& b, bool spread, const any
         }
         return;
     }
-    sampled_bytes values(job, b.plane, part::values), ones(job, b.plane, part::counts);
-    sampled_bytes own(job, b.plane, part::counts);
-    byte_window_rows rows(job, values, 255, sampled_bytes::beyond(job, part::values), spread);
-    byte_window_rows numbers(job, ones, 1, sampled_bytes::beyond(job, part::counts), false);
+    sampled_bytes sampled(job, b.plane), own(job, b.plane);
+    const bool beyond = sampled_bytes::counts_beyond(job);
+    byte_window_rows rows(job, sampled.values, 255, beyond ? static_cast<u8>(job.border_value) : u8{0}, spread);
+    byte_window_rows numbers(job, sampled.counts, 1, beyond ? u8{1} : u8{0}, false);
     const bool counting = count.data != nullptr, direct = counting && count.shape.type == dtype::u32;
     const std::int64_t blocks = job.n() + job.kernels->byte->block;
     const work_buffer<u32> counted((counting && !direct) || numbered ? job.n() : 0), cols(blocks);

@@ -134,6 +134,23 @@ inline halves odd_of(words x) {
     return (halves)x >> 8;
 }
 
+void sample(u8* values, u8* counts, const u8* x, const u8* mask, int nodata, i64 n) {
+    typedef u8 octets __attribute__((vector_size(bytes)));
+    const auto without = static_cast<u8>(nodata);
+    for (i64 i = 0; i < n; i += bytes) {
+        const octets pixels = (octets)load_pixels(x + i, n - i);
+        octets counting = ~octets{};
+        if (mask != nullptr) {
+            __builtin_prefetch(mask + i + 1024);
+            counting = (octets)((octets)load_pixels(mask + i, n - i) != 0);
+        }
+        __builtin_prefetch(x + i + 1024);
+        if (nodata >= 0) counting &= (octets)(pixels != without);
+        store(values + i, pixels & counting);
+        store(counts + i, counting & 1);
+    }
+}
+
 // Planes of what enters less what leaves, added to what they hold (`keep`) or alone.
 void change_planes(u16* even, u16* odd, const u8* in, const u8* out, bool keep, i64 n) {
     const auto block = [&](i64 i, words a, words z) {
@@ -1524,7 +1541,7 @@ void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windo
 }  // namespace
 
 constinit const byte_kernels byte_rows = {
-    bytes, change_planes, change_both_planes, plane_totals,     find_numbers, means,    column_means,
+    bytes, sample, change_planes, change_both_planes, plane_totals,     find_numbers, means,    column_means,
     above, decide_pixels, deviations,         largest_variance, smallest, contrasts,
 };
 

@@ -275,6 +275,8 @@ constexpr u32 most_column_rows = 180;
 
 struct byte_kernels {
     std::int64_t block;  ///< pixels
+    /// What counts of x, by a mask unless it is null, and is not `nodata`: 1 or 0, and x or 0. Written by whole blocks.
+    void (*sample)(u8* values, u8* counts, const u8* x, const u8* mask, int nodata, std::int64_t n);
     void (*change)(u16* even, u16* odd, const u8* in, const u8* out, bool keep, std::int64_t n);
     void (*change_both)(u16* even, u16* odd, u16* p_even, u16* p_odd, const u8* in, const u8* out, bool keep,
                         std::int64_t n);
