@@ -121,7 +121,6 @@ struct sample_kernels {
     /// The same of moments, whose squared deviations are those of one row.
     void (*down_moments)(f64* line, const T* const* first, const T* const* last, const group_windows& windows,
                          const f64* beyond, const moments_down& how, std::int64_t n);
-    void (*clean)(T* to, const T* x, const u8* counts, std::int64_t n);  ///< 0 where counts, 1 or 0, are
     /// As `down` of rows that are clean. Counts are read by whole vectors.
     void (*counted_down)(f64* line, const T* const* first, const T* const* last, const u8* const* first_counts,
                          const u8* const* last_counts, const group_windows& windows, const f64* beyond, std::int64_t n);
@@ -180,6 +179,7 @@ struct block_kernels {
     void (*divide_64f)(f64* out, const f64* x, f64 rows, const f64* cols, std::int64_t n);
     void (*square_root)(f64* out, const f64* x, std::int64_t n);
     void (*convert_32f)(f32* out, const f64* x, std::int64_t n);
+    void (*number_32u)(u32* out, const u32* x, std::int64_t n, bool streaming);  ///< past the caches, where it can
     void (*number_32f)(f32* out, const u32* x, std::int64_t n);
     void (*number_64f)(f64* out, const u32* x, std::int64_t n);
     /// After the last slot of a block: slots become its suffixes.
@@ -218,6 +218,7 @@ struct threshold_terms {
 
 template <typename T>
 struct pixel_kernels {
+    void (*clean)(T* to, const T* x, const u8* counts, T none, std::int64_t n);  ///< `none` where counts, 1 or 0, are 0
     void (*thresholds)(f64* out, const T* x, const f64* mean, const f64* deviation, const threshold_terms& terms,
                        std::int64_t cols, std::int64_t channels);
     /// Of deviations and pixels and of what is given, by channel. NaN does not count.

@@ -51,12 +51,16 @@ class sample_finder {
     void find(u8* c, f32* w, std::int64_t row) const {
         const std::int64_t n = job_.n();
         const Pixel* const x = pixels(row);
-        if (job_.nodata || (job_.nan == nan_mode::omit && std::is_floating_point_v<Pixel>))
+        const bool by_value = job_.nodata || (job_.nan == nan_mode::omit && std::is_floating_point_v<Pixel>);
+        const bool masked = job_.masked && row >= 0;
+        if (by_value)
             find_by_value(c, x, n);
-        else
+        else if (!masked)
             std::fill_n(c, n, u8{1});
-        if (job_.masked && row >= 0)
+        if (masked && by_value)
             for_each_of<u8>(job_.mask, row, [c](std::int64_t i, u8 m) { c[i] = static_cast<u8>(m != 0 ? c[i] : 0); });
+        else if (masked)
+            for_each_of<u8>(job_.mask, row, [c](std::int64_t i, u8 m) { c[i] = static_cast<u8>(m != 0); });
         if (job_.weighted && row >= 0)
             for_each_of<f32>(job_.weights, row, [c, w](std::int64_t i, f32 given) {
                 c[i] = static_cast<u8>(is_weight(given) ? c[i] : 0);
@@ -153,14 +157,8 @@ class sampled_rows : public sample_finder<Pixel> {
         if (to.values.data() == nullptr) to.values = work_buffer<stored>(n);
         stored* const v = to.values.data();
         to.row = row;
-        if constexpr (std::is_floating_point_v<Pixel>) {
-            std::get<sample_kernels<Pixel>>(this->job_.kernels->sample).clean(v, x, c, n);
-        } else {
-            for (std::int64_t i = 0; i < n; ++i) {
-                const auto all = static_cast<stored>(0 - c[i]);
-                v[i] = static_cast<stored>((static_cast<stored>(x[i]) & all) | (stored_as<Pixel>::flip & ~all));
-            }
-        }
+        std::get<pixel_kernels<stored>>(this->job_.kernels->pixel)
+            .clean(v, reinterpret_cast<const stored*>(x), c, stored_as<Pixel>::flip, n);
         return v;
     }
 
