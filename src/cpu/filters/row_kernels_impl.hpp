@@ -463,6 +463,12 @@ void number_32u(u32* __restrict out, const u32* __restrict x, i64 n, [[maybe_unu
     std::memcpy(out + i, x + i, static_cast<std::size_t>(n - i) * sizeof(u32));
 }
 
+bool any_below(const u32* x, u32 least, i64 n) {
+    u32 below = 0;
+    for (i64 i = 0; i < n; ++i) below |= x[i] - least;
+    return below >> 31 != 0;
+}
+
 template <typename T>
 void number(T* __restrict out, const u32* __restrict x, i64 n) {
     for (i64 i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<s32>(x[i]));
@@ -568,7 +574,7 @@ constinit const row_kernels rows = {
                          group_lanes::down_moments<f32>, group_lanes::counted_down<f32>},
      sample_kernels<f64>{load<f64>, add_samples<f64>, group_lanes::down<f64>, merge_samples<f64>,
                          group_lanes::down_moments<f64>, group_lanes::counted_down<f64>}},
-    {add_rows, merge_rows, divide_64f, square_root, convert_32f, number_32u, number<f32>, number<f64>, group_lanes::close_block,
+    {add_rows, merge_rows, divide_64f, square_root, convert_32f, number_32u, any_below, number<f32>, number<f64>, group_lanes::close_block,
      group_lanes::along<f32>, group_lanes::along<f64>, group_lanes::along_moments<f32>, group_lanes::along_moments<f64>,
      group_lanes::numbers_down, group_lanes::counted_means},
     {pixel_kernels<u8>{clean<u8>, thresholds<u8>, extremes<u8>, exceeds<u8>, contrast<u8>},

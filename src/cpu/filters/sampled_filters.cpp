@@ -314,8 +314,6 @@ void integer_deviations_band(const row_job& job, const window_outputs& outputs, 
                 sum_windows.start(sums.data(), row);
                 square_windows.start(squares.data(), row);
             }
-            u32 few = 0;  // its uppermost bit: whether some windows have no result
-            for (std::int64_t i = 0; i < n; ++i) few |= counts[i] - least;
             const A* each = divisors.data();
             if constexpr (sizeof(A) == sizeof(u32))
                 each = counts;
@@ -326,7 +324,7 @@ void integer_deviations_band(const row_job& job, const window_outputs& outputs, 
             f32* const deviation = job.row_to<f32>(outputs.deviation, row, b.plane) + first;
             moments(mean, deviation, sum_windows.next(first, n), square_windows.next(first, n), A{1}, each,
                     static_cast<A>(stored_as<Pixel>::offset), n);  // where nothing counts, whatever
-            if (few >> 31 == 0) return;
+            if (!job.kernels->block.any_below(counts, least, n)) return;
             for (std::int64_t i = 0; i < n; ++i) {
                 mean[i] = counts[i] >= least ? mean[i] : fill;
                 deviation[i] = counts[i] >= least ? deviation[i] : fill;

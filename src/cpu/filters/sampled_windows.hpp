@@ -103,6 +103,18 @@ class sample_finder {
 
     std::int64_t plane_;
     work_buffer<Pixel> constant_;
+
+  protected:
+    void fetch_row(std::int64_t row) const {
+        if (row < 0) return;
+        const auto each_line = [](const void* from, std::int64_t size) {
+            for (std::int64_t i = 0; i < size; i += 64) __builtin_prefetch(static_cast<const u8*>(from) + i, 0, 2);
+        };
+        each_line(pixels(row), job_.n() * static_cast<std::int64_t>(sizeof(Pixel)));
+        if (!job_.masked) return;
+        const view_shape& s = job_.mask.shape;
+        each_line(row_of<u8>(job_.mask, row - job_.part_row, s.planes == 1 ? 0 : plane_), s.cols * s.channels);
+    }
 };
 
 /// Rows of one plane and which of their samples count.
@@ -124,6 +136,7 @@ class sampled_rows : public sample_finder<Pixel> {
     struct values_source final : row_source<stored> {
         explicit values_source(sampled_rows& rows) : all(rows) {}
         const stored* row(std::int64_t row) override { return all.values_at(row); }
+        void fetch(std::int64_t row) override { all.fetch_row(row); }
         sampled_rows& all;
     };
     struct counts_source final : row_source<u8> {
@@ -163,8 +176,9 @@ class sampled_rows : public sample_finder<Pixel> {
     }
 
     std::int64_t time_ = 0;
-    std::array<counts_of_row, 18> counts_;
-    std::array<values_of_row, std::is_floating_point_v<Pixel> ? 2 : 18> values_;
+    // Of floats sixteen live. More of integers would only take room in the caches.
+    std::array<counts_of_row, std::is_floating_point_v<Pixel> ? 18 : 2> counts_;
+    std::array<values_of_row, 2> values_;
 };
 
 /// Rows of one plane with their weights, 1 or 0 where none are given. Integers, of 8 or 16 bits, as floats.
