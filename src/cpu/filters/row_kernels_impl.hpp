@@ -343,9 +343,62 @@ inline void moments_of_some(Out* __restrict mean, Out* __restrict spread, const 
     }
 }
 
+#if defined(__AVX512F__)
+inline void store_some(f64* to, __mmask8 some, __m512d x) {
+    _mm512_mask_storeu_pd(to, some, x);
+}
+inline void store_some(f32* to, __mmask8 some, __m512d x) {
+    _mm256_mask_storeu_ps(to, some, _mm512_maskz_cvtpd_ps(0xff, x));
+}
+
+/// x / d as above, of vectors.
+inline __m512d quotient_of(__m512d x, __m512d d, __m512d inverse) {
+    const __m512d q = _mm512_mul_pd(x, inverse);
+    return _mm512_fmadd_pd(_mm512_fnmadd_pd(d, q, x), inverse, q);
+}
+
+/// As moments_of_some of several numbers, up to 2^23, with all in registers. Two steps of Newton's leave 1.2 u of an
+/// inverse, so that less than 20 u^2 of a quotient are missing.
+template <spread_as what, typename Out, typename Q>
+void moments_of_each(Out* mean, Out* spread, const u32* s, const Q* q, u32 rows, const u32* cols, u32 offset, i64 n) {
+    const __m256i all_rows = _mm256_set1_epi32(static_cast<s32>(rows)), one = _mm256_set1_epi32(1);
+    const __m256i all_offset = _mm256_set1_epi32(static_cast<s32>(offset));
+    for (i64 i = 0; i < n; i += 8) {
+        const auto here = static_cast<__mmask8>(n - i < 8 ? (1 << (n - i)) - 1 : 0xff);
+        const __m256i total = _mm256_maskz_loadu_epi32(here, s + i);
+        const __m256i given = _mm256_mullo_epi32(_mm256_maskz_loadu_epi32(here, cols + i), all_rows);
+        const __m256i count = _mm256_max_epu32(given, one);
+        const __m512d real_count = _mm512_maskz_cvtepi32_pd(0xff, count), real_one = _mm512_set1_pd(1);
+        __m512d inverse = _mm512_maskz_rcp14_pd(0xff, real_count);
+        for (int step = 0; step < 2; ++step)
+            inverse = _mm512_fmadd_pd(_mm512_fnmadd_pd(real_count, inverse, real_one), inverse, inverse);
+        __m512d numerator;
+        if constexpr (sizeof(Q) == 4) {
+            const __m512d sum = _mm512_maskz_cvtepi32_pd(0xff, total);
+            const __m512d squares = _mm512_maskz_cvtepi32_pd(0xff, _mm256_maskz_loadu_epi32(here, q + i));
+            numerator = _mm512_fmsub_pd(real_count, squares, _mm512_mul_pd(sum, sum));
+        } else {
+            const __m512i sum = _mm512_maskz_cvtepu32_epi64(0xff, total);
+            const __m512i number = _mm512_maskz_cvtepu32_epi64(0xff, count);
+            const __m512i squares = _mm512_mullo_epi64(number, _mm512_maskz_loadu_epi64(here, q + i));
+            numerator = _mm512_cvtepi64_pd(_mm512_sub_epi64(squares, _mm512_maskz_mul_epu32(0xff, sum, sum)));
+        }
+        const __m256i sum = _mm256_sub_epi32(total, _mm256_mullo_epi32(count, all_offset));
+        store_some(mean + i, here, quotient_of(_mm512_maskz_cvtepi32_pd(0xff, sum), real_count, inverse));
+        const __m512d variance =
+            quotient_of(numerator, _mm512_mul_pd(real_count, real_count), _mm512_mul_pd(inverse, inverse));
+        store_some(spread + i, here, what == spread_as::deviation ? _mm512_maskz_sqrt_pd(0xff, variance) : variance);
+    }
+}
+#endif
+
 template <bool parts, spread_as what, typename Out, typename S, typename Q>
 void moments(Out* mean, Out* spread, const S* s, const Q* q, S rows, const S* cols, S offset, i64 n) {
     for_each_piece(cols, n, [&](i64 i, i64 piece, auto counts) {
+#if defined(__AVX512F__)
+        if constexpr (!parts && sizeof(S) == 4 && !decltype(counts)::value)
+            return moments_of_each<what>(mean + i, spread + i, s + i, q + i, rows, cols + i, offset, piece);
+#endif
         moments_of_some<parts, what>(mean + i, spread + i, s + i, q + i, rows, cols + i, offset, piece, counts);
     });
 }
