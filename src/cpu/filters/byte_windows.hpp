@@ -135,6 +135,13 @@ class sampled_bytes {
         return job.rows.border == border_mode::constant && !(job.nodata && *job.nodata == job.border_value);
     }
 
+    /// Before it is asked for.
+    void fetch(std::int64_t row) const {
+        if (row < 0) return;
+        fetch_lines(job_.pixels<u8>(row, plane_), job_.n());
+        if (job_.masked) fetch_lines(given_mask(row), job_.shape.cols * job_.mask.shape.channels);
+    }
+
     source values, counts;  ///< of either the last two rows live
 
   private:
@@ -148,13 +155,16 @@ class sampled_bytes {
         return to;
     }
 
+    const u8* given_mask(std::int64_t row) const {
+        return row_of<u8>(job_.mask, row - job_.part_row, job_.mask.shape.planes == 1 ? 0 : plane_);
+    }
+
     /// Of every element; null without one.
     const u8* mask_of(std::int64_t row) {
         if (!job_.masked) return nullptr;
-        const view_shape& s = job_.mask.shape;
-        const u8* const mask = row_of<u8>(job_.mask, row - job_.part_row, s.planes == 1 ? 0 : plane_);
+        const u8* const mask = given_mask(row);
         const std::int64_t channels = job_.shape.channels;
-        if (s.channels == channels) return mask;
+        if (job_.mask.shape.channels == channels) return mask;
         for (std::int64_t c = 0; c < job_.shape.cols; ++c)
             std::fill_n(mask_.data() + c * channels, channels, mask[c]);
         return mask_.data();
@@ -362,6 +372,8 @@ void for_each_byte_row(const row_job& job, const band& b, bool spread, const any
     for (std::int64_t row = b.first; row < b.end; ++row) {
         rows.move_to(row, row == b.first);
         numbers.move_to(row, row == b.first);
+        for (const std::int64_t next : {job.rows.source(row + 1 + job.rows.after), job.rows.source(row - job.rows.before)})
+            sampled.fetch(next);
         samples.numbers = numbers.sums();
         samples.counted = direct ? job.row_to<u32>(count, row, b.plane) : counted.data();
         const bool some_have_none = job.kernels->byte->numbers(samples, job.n());

@@ -107,13 +107,10 @@ class sample_finder {
   protected:
     void fetch_row(std::int64_t row) const {
         if (row < 0) return;
-        const auto each_line = [](const void* from, std::int64_t size) {
-            for (std::int64_t i = 0; i < size; i += 64) __builtin_prefetch(static_cast<const u8*>(from) + i, 0, 2);
-        };
-        each_line(pixels(row), job_.n() * static_cast<std::int64_t>(sizeof(Pixel)));
+        fetch_lines(pixels(row), job_.n() * static_cast<std::int64_t>(sizeof(Pixel)));
         if (!job_.masked) return;
         const view_shape& s = job_.mask.shape;
-        each_line(row_of<u8>(job_.mask, row - job_.part_row, s.planes == 1 ? 0 : plane_), s.cols * s.channels);
+        fetch_lines(row_of<u8>(job_.mask, row - job_.part_row, s.planes == 1 ? 0 : plane_), s.cols * s.channels);
     }
 };
 
