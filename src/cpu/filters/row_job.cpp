@@ -2,6 +2,10 @@
 
 #include "cpu/host.hpp"
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 namespace boxsum::filters {
 
 row_job::row_job(const window_job& windows, const filter_inputs& inputs)
@@ -30,6 +34,9 @@ void fetch_lines(const void* from, std::int64_t bytes) {
 void for_each_band(const row_job& job, band_work work) {
     for_each_band(job.shape.planes, job.result_rows(), job.threads, [&](const band& b, int thread) {
         work({b.plane, b.first + job.first_row, b.end + job.first_row}, thread);
+#if defined(__x86_64__)
+        _mm_sfence();  // behind numbers that left past the caches, before others may read them
+#endif
     });
 }
 
