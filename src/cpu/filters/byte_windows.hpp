@@ -165,8 +165,7 @@ class sampled_bytes {
         const u8* const mask = given_mask(row);
         const std::int64_t channels = job_.shape.channels;
         if (job_.mask.shape.channels == channels) return mask;
-        for (std::int64_t c = 0; c < job_.shape.cols; ++c)
-            std::fill_n(mask_.data() + c * channels, channels, mask[c]);
+        for (std::int64_t c = 0; c < job_.shape.cols; ++c) std::fill_n(mask_.data() + c * channels, channels, mask[c]);
         return mask_.data();
     }
 
@@ -372,7 +371,8 @@ void for_each_byte_row(const row_job& job, const band& b, bool spread, const any
     for (std::int64_t row = b.first; row < b.end; ++row) {
         rows.move_to(row, row == b.first);
         numbers.move_to(row, row == b.first);
-        for (const std::int64_t next : {job.rows.source(row + 1 + job.rows.after), job.rows.source(row - job.rows.before)})
+        for (const std::int64_t next :
+             {job.rows.source(row + 1 + job.rows.after), job.rows.source(row - job.rows.before)})
             sampled.fetch(next);
         samples.numbers = numbers.sums();
         samples.counted = direct ? job.row_to<u32>(count, row, b.plane) : counted.data();

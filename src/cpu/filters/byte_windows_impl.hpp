@@ -490,7 +490,8 @@ class count_scan {
             for (words& each : n) each = full_;
             return true;
         }
-        for (int j = 0; j < 4; ++j) n[j] = at_least_one(load<words>(counts_.cols + i + j * lanes_of_block)) * counts_.rows;
+        for (int j = 0; j < 4; ++j)
+            n[j] = at_least_one(load<words>(counts_.cols + i + j * lanes_of_block)) * counts_.rows;
         return false;
     }
 
@@ -501,9 +502,7 @@ class count_scan {
 
     bool sampled() const { return rows == kind::any && counts_.samples != nullptr; }
     /// Results of a block with `fill` in place of those of too few pixels.
-    inline words filled(int j, i64 i, words result, words fill) const {
-        return chosen(given(i, j), result, fill);
-    }
+    inline words filled(int j, i64 i, words result, words fill) const { return chosen(given(i, j), result, fill); }
     inline words filled_pixels(words result, i64 i) const {
         const four f = {{given(i, 0), given(i, 1), given(i, 2), given(i, 3)}};
         return chosen(pack(f), result, all(0x01010101u * counts_.samples->fill));
@@ -511,15 +510,18 @@ class count_scan {
     /// The same of results in the order of pixels.
     void fill_pixels(f32 (&v)[bytes], i64 i) const {
         for (int k = 0; k < bytes; ++k)
-            if (counts_.cols[i + k % 4 * lanes_of_block + k / 4] < counts_.samples->least) v[k] = counts_.samples->fill_real;
+            if (counts_.cols[i + k % 4 * lanes_of_block + k / 4] < counts_.samples->least)
+                v[k] = counts_.samples->fill_real;
     }
     inline void fill_reals(reals (&v)[4], i64 i) const {
-        for (int j = 0; j < 4; ++j) v[j] = (reals)filled(j, i, (words)v[j], (words)all_real(counts_.samples->fill_real));
+        for (int j = 0; j < 4; ++j)
+            v[j] = (reals)filled(j, i, (words)v[j], (words)all_real(counts_.samples->fill_real));
     }
 
   private:
     words given(i64 i, int j) const {
-        return (words)(load<numbers>(counts_.cols + i + j * lanes_of_block) >= static_cast<s32>(counts_.samples->least));
+        return (words)(load<numbers>(counts_.cols + i + j * lanes_of_block) >=
+                       static_cast<s32>(counts_.samples->least));
     }
 
     const byte_counts& counts_;
@@ -1048,9 +1050,8 @@ __attribute__((noinline)) bool decide_until_doubt(i64& i, target_blocks<u8>& to,
                 }
             };
             const bool doubtful =
-                uniform ? judge([&](int) -> const threshold_factors<method>& { return full; }) : judge([&](int j) {
-                    return threshold_factors<method>(numbers_of.reciprocal(j, at), rule);
-                });
+                uniform ? judge([&](int) -> const threshold_factors<method>& { return full; })
+                        : judge([&](int j) { return threshold_factors<method>(numbers_of.reciprocal(j, at), rule); });
             if (__builtin_expect(doubtful, false)) {
                 if (rows != kind::any) numbers_of.next(count, at, sizes);
                 left.keep(x, s, p, count);
@@ -1285,7 +1286,7 @@ inline void with_counts(bool uniform, const real_counts& full, const words (&n)[
     else
         f([&](auto half, int j) {
             return real_counts::of<steps>(in_double<decltype(half)::value>(n[j]),
-                                   of_single<decltype(half)::value>(reciprocal_of(j)));
+                                          of_single<decltype(half)::value>(reciprocal_of(j)));
         });
 }
 
@@ -1541,8 +1542,8 @@ void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windo
 }  // namespace
 
 constinit const byte_kernels byte_rows = {
-    bytes, sample, change_planes, change_both_planes, plane_totals,     find_numbers, means,    column_means,
-    above, decide_pixels, deviations,         largest_variance, smallest, contrasts,
+    bytes,        sample, change_planes, change_both_planes, plane_totals,     find_numbers, means,
+    column_means, above,  decide_pixels, deviations,         largest_variance, smallest,     contrasts,
 };
 
 }  // namespace boxsum::filters::BOXSUM_ROWS

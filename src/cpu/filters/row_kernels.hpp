@@ -180,7 +180,7 @@ struct block_kernels {
     void (*square_root)(f64* out, const f64* x, std::int64_t n);
     void (*convert_32f)(f32* out, const f64* x, std::int64_t n);
     void (*number_32u)(u32* out, const u32* x, std::int64_t n, bool streaming);  ///< past the caches, where it can
-    bool (*any_below)(const u32* x, u32 least, std::int64_t n);  ///< of numbers below 2^31
+    bool (*any_below)(const u32* x, u32 least, std::int64_t n);                  ///< of numbers below 2^31
     void (*number_32f)(f32* out, const u32* x, std::int64_t n);
     void (*number_64f)(f64* out, const u32* x, std::int64_t n);
     /// After the last slot of a block: slots become its suffixes.
