@@ -358,8 +358,10 @@ void for_each_byte_row(const row_job& job, const band& b, bool spread, const any
     byte_window_rows numbers(job, sampled.counts, 1, beyond ? u8{1} : u8{0}, false);
     const bool counting = count.data != nullptr, direct = counting && count.shape.type == dtype::u32;
     const std::int64_t blocks = job.n() + job.kernels->byte->block;
-    const work_buffer<u32> counted((counting && !direct) || numbered ? job.n() : 0), cols(blocks);
+    const work_buffer<u32> cols(blocks);
     const work_buffer<f32> reciprocals(blocks);
+    work_buffer<u32> counted;
+    if ((counting && !direct) || numbered) counted = work_buffer<u32>(job.n());
     byte_samples samples{};
     samples.least = static_cast<u32>(std::min<std::int64_t>(job.min_count, std::int64_t{1} << 30));
     const f64 fill = job.fill.value_or(0);

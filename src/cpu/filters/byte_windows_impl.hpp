@@ -1291,8 +1291,8 @@ inline void with_counts(bool uniform, const real_counts& full, const words (&n)[
 }
 
 /// Means and deviations in 32 bits of windows of n pixels each: S / n and the root of N / n^2, N = S (255 n - S) - 2 n
-/// P, each rounded in double, and then to 32 bits. N is exact in double. The products with 1 / n are within 6 units of
-/// the last place of those, so they round alike unless they are as close to the middle between two numbers of 32 bits.
+/// P, each rounded in double, and then to 32 bits. N is exact in double. The products with 1 / n are within 2^-44.7 of
+/// those, so they round alike unless they are as close to the middle between two numbers of 32 bits.
 /// - Means: S / n, whose middle would be an odd multiple of 2^-(24 - e) for a mean from 2^e on, is that middle only if
 ///   2^17 divides n, which is left out; else it is 2^-25 / n of itself or more away, with n <= 2^19 much further than
 ///   that.
