@@ -146,9 +146,9 @@ class sampled_bytes {
 
   private:
     const kept& find(std::int64_t row) {
-        for (const kept& k : kept_)
-            if (k.row == row) return k;
-        kept& to = kept_[turn_ ^= 1];
+        if (kept_[latest_].row == row) return kept_[latest_];
+        kept& to = kept_[latest_ ^= 1];
+        if (to.row == row) return to;
         to.row = row;
         job_.kernels->byte->sample(to.values.data(), to.counts.data(), job_.pixels<u8>(row, plane_), mask_of(row),
                                    job_.nodata ? static_cast<int>(*job_.nodata) : -1, job_.n());
@@ -173,7 +173,7 @@ class sampled_bytes {
     std::int64_t plane_;
     std::array<kept, 2> kept_;
     work_buffer<u8> mask_;
-    std::size_t turn_ = 0;
+    std::size_t latest_ = 0;
 };
 
 class byte_window_rows {
