@@ -359,8 +359,9 @@ inline __m512d quotient_of(__m512d x, __m512d d, __m512d inverse) {
 
 /// As moments_of_some of several numbers, up to 2^23, with all in registers. Two steps of Newton's leave 1.2 u of an
 /// inverse, so that less than 20 u^2 of a quotient are missing.
-template <spread_as what, typename Out, typename Q>
-void moments_of_each(Out* mean, Out* spread, const u32* s, const Q* q, u32 rows, const u32* cols, u32 offset, i64 n) {
+template <spread_as what, typename Out, typename S, typename Q>
+void moments_of_each(Out* mean, Out* spread, const S* s, const Q* q, S rows, const S* cols, S offset, i64 n) {
+    static_assert(sizeof(S) == 4);
     const __m256i all_rows = _mm256_set1_epi32(static_cast<s32>(rows)), one = _mm256_set1_epi32(1);
     const __m256i all_offset = _mm256_set1_epi32(static_cast<s32>(offset));
     for (i64 i = 0; i < n; i += 8) {
