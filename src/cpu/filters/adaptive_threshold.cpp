@@ -105,6 +105,7 @@ std::vector<extremes> find_byte_extremes(const row_job& job) {
     std::mutex joining;
     for_each_band(job, [&](const band& b, int) {
         f64 variance = 0, smallest = std::numeric_limits<f64>::infinity();
+        const work_buffer<u8> others(job.n());
         const auto include = [&](const byte_row& at) {
             const u8* const x = job.pixels<u8>(at.row, b.plane);
             variance = job.kernels->byte->largest_variance(variance, x, at.sums, at.spreads, at.counts, job.n());
@@ -112,10 +113,18 @@ std::vector<extremes> find_byte_extremes(const row_job& job) {
             if (at.samples == nullptr) {
                 least = job.kernels->byte->smallest(x, job.n());
             } else {
+                // Of pixels that count in windows that have a result; 255 for others.
                 const u8* const own = at.own->counts.row(at.row);
-                const u32* const counted = at.samples->counted;
-                for (std::int64_t i = 0; i < job.n(); ++i)
-                    least = std::min<u32>(least, own[i] != 0 && counted[i] >= at.samples->least ? x[i] : 256);
+                const auto* const counted = reinterpret_cast<const s32*>(at.samples->counted);
+                const auto enough = static_cast<s32>(at.samples->least);
+                u8* const given = others.data();
+                u8 any = 0;
+                for (std::int64_t i = 0; i < job.n(); ++i) {
+                    const auto some = static_cast<u8>(own[i] & (counted[i] >= enough ? 1 : 0));
+                    any = static_cast<u8>(any | some);
+                    given[i] = static_cast<u8>(x[i] | (some - 1));
+                }
+                if (any != 0) least = job.kernels->byte->smallest(given, job.n());
             }
             if (least < 256) smallest = std::min(smallest, static_cast<f64>(least));
         };
