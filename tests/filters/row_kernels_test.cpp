@@ -716,6 +716,71 @@ TEST(byte_windows, largest_variance_is_that_of_the_definition) {
                 }
 }
 
+/// Past the caches or not, to rows that begin at a line of theirs or not.
+TEST(row_kernels, numbers_are_stored) {
+    std::mt19937 random(11);
+    constexpr u32 guard = 0xabcdef01;
+    std::vector<u32> given(300);
+    for (u32& n : given) n = static_cast<u32>(random() % 1000) + 9;
+    for (const kernel_set& set : runnable())
+        for (const bool streaming : {false, true})
+            for (const std::int64_t shift : {0, 1})
+                for (const std::int64_t n : {0, 1, 15, 16, 33, 300}) {
+                    alignas(64) std::array<u32, 320> to;
+                    to.fill(guard);
+                    set.kernels->block.number_32u(to.data() + shift, given.data(), n, streaming);
+                    ASSERT_TRUE(std::equal(given.begin(), given.begin() + n, to.begin() + shift)) << set.name << n;
+                    ASSERT_EQ(to[static_cast<std::size_t>(n + shift)], guard) << set.name << n;
+                    std::vector<u32> one_less(given.begin(), given.begin() + n);
+                    ASSERT_FALSE(set.kernels->block.any_below(one_less.data(), 9, n)) << set.name << n;
+                    if (n == 0) continue;
+                    one_less[random() % one_less.size()] = 8;
+                    ASSERT_TRUE(set.kernels->block.any_below(one_less.data(), 9, n)) << set.name << n;
+                }
+}
+
+/// Numbers of windows of bytes in the order of lanes and of pixels, and whether some of the row are too few.
+TEST(byte_windows, numbers_and_their_inverses) {
+    std::mt19937 random(12);
+    for (const kernel_set& set : runnable())
+        for (const std::int64_t count : {1, 64, 203, 256})
+            for (int turn = 0; turn < 12; ++turn) {
+                const std::int64_t block = set.kernels->byte->block, room = (count + block - 1) / block * block;
+                const auto elements = static_cast<std::size_t>(room);
+                const auto place = [&](std::int64_t i) {
+                    return static_cast<std::size_t>(i / block * block + i % 4 * (block / 4) + i % block / 4);
+                };
+                std::vector<u32> running(elements), cols(elements);
+                std::vector<f32> reciprocals(elements);
+                const std::vector<u16> nothing(elements);
+                for (std::int64_t i = 0; i < count; ++i)
+                    running[place(i)] = static_cast<u32>(random() % (turn % 2 == 0 ? 50 : 500000)) + 5;
+                const std::int64_t one = static_cast<std::int64_t>(random() % static_cast<u32>(count));
+                if (turn % 3 == 0) running[place(one)] = turn % 2 == 0 ? 0 : 4;
+                alignas(64) std::array<u32, 321> counted;
+                counted.fill(99);
+                byte_samples samples{};
+                samples.numbers.in_even = samples.numbers.in_odd = nothing.data();
+                samples.numbers.out_even = samples.numbers.out_odd = nothing.data();
+                samples.numbers.running = running.data();
+                samples.least = 5;
+                const std::int64_t shift = turn / 6;
+                samples.counted = counted.data() + shift;
+                samples.streaming = turn % 4 < 2;
+                samples.cols = cols.data();
+                samples.reciprocals = reciprocals.data();
+                ASSERT_EQ(set.kernels->byte->numbers(samples, count), turn % 3 == 0) << set.name << count;
+                for (std::int64_t i = 0; i < count; ++i) {
+                    const u32 n = running[place(i)];
+                    ASSERT_EQ(cols[place(i)], n) << set.name << i;
+                    ASSERT_EQ(counted[static_cast<std::size_t>(i + shift)], n) << set.name << i;
+                    const f64 inverse = 1 / static_cast<f64>(std::max(n, 1u));
+                    ASSERT_NEAR(static_cast<f64>(reciprocals[place(i)]), inverse, inverse * 0x3p-24) << set.name << n;
+                }
+                ASSERT_EQ(counted[static_cast<std::size_t>(count + shift)], 99u) << set.name << count;
+            }
+}
+
 /// The same where pixels may not count, with their numbers: again as of wider pixels, whose windows know no bytes.
 TEST(byte_windows, of_pixels_that_count_are_as_of_wider_pixels) {
     std::mt19937 random(9);

@@ -105,21 +105,30 @@ std::vector<extremes> find_byte_extremes(const row_job& job) {
     std::mutex joining;
     for_each_band(job, [&](const band& b, int) {
         f64 variance = 0, smallest = std::numeric_limits<f64>::infinity();
-        work_buffer<u32> counted(job.n());
-        for_each_byte_row(job, b, true, {}, [&](const byte_row& at) {
+        const work_buffer<u8> others(job.n());
+        const auto include = [&](const byte_row& at) {
             const u8* const x = job.pixels<u8>(at.row, b.plane);
-            at.find_own_pixels();
-            if (at.samples != nullptr) at.samples->counted = counted.data();
             variance = job.kernels->byte->largest_variance(variance, x, at.sums, at.spreads, at.counts, job.n());
             u32 least = 256;
-            if (at.samples == nullptr)
+            if (at.samples == nullptr) {
                 least = job.kernels->byte->smallest(x, job.n());
-            else
-                for (std::int64_t i = 0; i < job.n(); ++i)
-                    least =
-                        std::min<u32>(least, at.samples->own[i] != 0 && counted[i] >= at.samples->least ? x[i] : 256);
+            } else {
+                // Of pixels that count in windows that have a result; 255 for others.
+                const u8* const own = at.own->counts.row(at.row);
+                const auto* const counted = reinterpret_cast<const s32*>(at.samples->counted);
+                const auto enough = static_cast<s32>(at.samples->least);
+                u8* const given = others.data();
+                u8 any = 0;
+                for (std::int64_t i = 0; i < job.n(); ++i) {
+                    const auto some = static_cast<u8>(own[i] & (counted[i] >= enough ? 1 : 0));
+                    any = static_cast<u8>(any | some);
+                    given[i] = static_cast<u8>(x[i] | (some - 1));
+                }
+                if (any != 0) least = job.kernels->byte->smallest(given, job.n());
+            }
             if (least < 256) smallest = std::min(smallest, static_cast<f64>(least));
-        });
+        };
+        for_each_byte_row(job, b, true, {}, include, true);
         extremes mine;
         mine.largest_deviation[0] = std::sqrt(variance);
         mine.smallest_pixel[0] = smallest;
@@ -156,9 +165,10 @@ void byte_thresholds(const row_job& job, const threshold_job& formula, const fil
             add_extremes(numbers, wolf);
         }
         for_each_byte_row(job, b, spread, outputs.count, [&](const byte_row& at) {
-            at.find_own_pixels();
-            job.kernels->byte->decide(job.row_to<u8>(outputs.result, at.row, b.plane), job.pixels<u8>(at.row, b.plane),
-                                      at.sums, at.spreads, at.counts, numbers, job.n());
+            u8* const to = job.row_to<u8>(outputs.result, at.row, b.plane);
+            job.kernels->byte->decide(to, job.pixels<u8>(at.row, b.plane), at.sums, at.spreads, at.counts, numbers,
+                                      job.n());
+            at.fill_where_none(to, job.n());
         });
     });
 }

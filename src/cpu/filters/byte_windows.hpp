@@ -106,54 +106,74 @@ class spread_rows final : public row_source<u16> {
     std::size_t turn_ = 0;
 };
 
-/// Rows of an image whose pixels may not count: those that do, 0 for others; or 1 and 0.
-class sampled_bytes final : public row_source<u8> {
+/// Rows of an image whose pixels may not count: those that do and 0 for others, and 1 and 0.
+class sampled_bytes {
+    struct kept {
+        std::int64_t row = -1;
+        work_buffer<u8> values, counts;
+    };
+    struct source final : row_source<u8> {
+        source(sampled_bytes& rows, work_buffer<u8> kept::*which) : all(rows), part(which) {}
+        const u8* row(std::int64_t row) override { return (all.find(row).*part).data(); }
+        sampled_bytes& all;
+        work_buffer<u8> kept::*part;
+    };
+
   public:
-    enum class part { values, counts };
-
-    sampled_bytes(const row_job& job, std::int64_t plane, part which) : job_(job), plane_(plane), which_(which) {
-        for (auto& row : kept_) row = work_buffer<u8>(job.n());
+    sampled_bytes(const row_job& job, std::int64_t plane)
+        : values(*this, &kept::values), counts(*this, &kept::counts), job_(job), plane_(plane) {
+        const std::int64_t blocks = job.n() + job.kernels->byte->block;
+        for (kept& k : kept_) {
+            k.values = work_buffer<u8>(blocks);
+            k.counts = work_buffer<u8>(blocks);
+        }
+        if (job.masked && job.mask.shape.channels != job.shape.channels) mask_ = work_buffer<u8>(job.n());
     }
 
-    /// What a pixel beyond a constant border adds.
-    static u8 beyond(const row_job& job, part which) {
-        if (job.rows.border != border_mode::constant || (job.nodata && *job.nodata == job.border_value)) return 0;
-        return which == part::values ? static_cast<u8>(job.border_value) : u8{1};
+    /// Whether pixels beyond a constant border count.
+    static bool counts_beyond(const row_job& job) {
+        return job.rows.border == border_mode::constant && !(job.nodata && *job.nodata == job.border_value);
     }
 
-    const u8* row(std::int64_t row) override {
-        const u8* const x = job_.pixels<u8>(row, plane_);
-        u8* const to = kept_[turn_ ^= 1].data();
-        const std::int64_t n = job_.n();
-        if (which_ == part::values)
-            std::copy_n(x, n, to);
-        else
-            std::fill_n(to, n, u8{1});
-        if (job_.nodata) clear_where_equal(to, x, static_cast<u8>(*job_.nodata), n);
-        if (job_.masked) clear_where_masked(to, row);
+    /// Before it is asked for.
+    void fetch(std::int64_t row) const {
+        if (row < 0) return;
+        fetch_lines(job_.pixels<u8>(row, plane_), job_.n());
+        if (job_.masked) fetch_lines(given_mask(row), job_.shape.cols * job_.mask.shape.channels);
+    }
+
+    source values, counts;  ///< of either the last two rows live
+
+  private:
+    const kept& find(std::int64_t row) {
+        if (kept_[latest_].row == row) return kept_[latest_];
+        kept& to = kept_[latest_ ^= 1];
+        if (to.row == row) return to;
+        to.row = row;
+        job_.kernels->byte->sample(to.values.data(), to.counts.data(), job_.pixels<u8>(row, plane_), mask_of(row),
+                                   job_.nodata ? static_cast<int>(*job_.nodata) : -1, job_.n());
         return to;
     }
 
-  private:
-    static void clear_where_equal(u8* __restrict to, const u8* __restrict x, u8 value, std::int64_t n) {
-        for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<u8>(to[i] & (x[i] == value ? 0 : 255));
+    const u8* given_mask(std::int64_t row) const {
+        return row_of<u8>(job_.mask, row - job_.part_row, job_.mask.shape.planes == 1 ? 0 : plane_);
     }
 
-    void clear_where_masked(u8* to, std::int64_t row) const {
-        const view_shape& s = job_.mask.shape;
-        const u8* const mask = row_of<u8>(job_.mask, row - job_.part_row, s.planes == 1 ? 0 : plane_);
+    /// Of every element; null without one.
+    const u8* mask_of(std::int64_t row) {
+        if (!job_.masked) return nullptr;
+        const u8* const mask = given_mask(row);
         const std::int64_t channels = job_.shape.channels;
-        if (s.channels == channels) return clear_where_equal(to, mask, u8{0}, job_.n());
-        for (std::int64_t c = 0; c < job_.shape.cols; ++c)
-            for (std::int64_t k = 0; k < channels; ++k)
-                to[c * channels + k] = static_cast<u8>(to[c * channels + k] & (mask[c] == 0 ? 0 : 255));
+        if (job_.mask.shape.channels == channels) return mask;
+        for (std::int64_t c = 0; c < job_.shape.cols; ++c) std::fill_n(mask_.data() + c * channels, channels, mask[c]);
+        return mask_.data();
     }
 
     const row_job& job_;
     std::int64_t plane_;
-    part which_;
-    std::array<work_buffer<u8>, 2> kept_;
-    std::size_t turn_ = 0;
+    std::array<kept, 2> kept_;
+    work_buffer<u8> mask_;
+    std::size_t latest_ = 0;
 };
 
 class byte_window_rows {
@@ -300,21 +320,24 @@ struct byte_row {
     std::int64_t row;
     byte_windows sums, spreads;
     byte_counts counts;
-    byte_samples* samples;  ///< null where all pixels count
+    const byte_samples* samples;  ///< null where all pixels count
     sampled_bytes* own;
 
-    /// For results that compare a pixel with its window.
-    void find_own_pixels() const {
-        if (samples != nullptr) samples->own = own->row(row);
+    /// Of results that compare a pixel with its window: there is none where that pixel does not count.
+    template <typename T>
+    void fill_where_none(T* to, std::int64_t n) const {
+        if (samples == nullptr) return;
+        const u8* const counting = own->counts.row(row);
+        const T fill = std::get<T>(std::tuple{samples->fill, samples->fill_real});
+        for (std::int64_t i = 0; i < n; ++i) to[i] = counting[i] != 0 ? to[i] : fill;
     }
 };
 
-/// Calls f(byte_row) for each row of the band, whose `counts.samples` are of images whose pixels may not count. The
-/// kernel that it calls finds their numbers, which are then written to `count` if that has data; where all pixels count
-/// that is left to others.
+/// Calls f(byte_row) for each row of the band. Of images whose pixels may not count it finds their numbers, `numbered`
+/// for f as well, and writes them to `count` if that has data; where all pixels count that is left to others.
 template <typename F>
-void for_each_byte_row(const row_job& job, const band& b, bool spread, const any_view& count, F&& f) {
-    using part = sampled_bytes::part;
+void for_each_byte_row(const row_job& job, const band& b, bool spread, const any_view& count, F&& f,
+                       bool numbered = false) {
     const auto row_of_windows = [&](const byte_window_rows& rows, std::int64_t row) {
         const byte_windows sums = rows.sums();
         return byte_row{row, sums, spread ? rows.spreads() : sums, rows.counts(), nullptr, nullptr};
@@ -329,25 +352,36 @@ void for_each_byte_row(const row_job& job, const band& b, bool spread, const any
         }
         return;
     }
-    sampled_bytes values(job, b.plane, part::values), ones(job, b.plane, part::counts);
-    sampled_bytes own(job, b.plane, part::counts);
-    byte_window_rows rows(job, values, 255, sampled_bytes::beyond(job, part::values), spread);
-    byte_window_rows numbers(job, ones, 1, sampled_bytes::beyond(job, part::counts), false);
+    sampled_bytes sampled(job, b.plane), own(job, b.plane);
+    const bool beyond = sampled_bytes::counts_beyond(job);
+    byte_window_rows rows(job, sampled.values, 255, beyond ? static_cast<u8>(job.border_value) : u8{0}, spread);
+    byte_window_rows numbers(job, sampled.counts, 1, beyond ? u8{1} : u8{0}, false);
     const bool counting = count.data != nullptr, direct = counting && count.shape.type == dtype::u32;
+    const std::int64_t blocks = job.n() + job.kernels->byte->block;
+    const work_buffer<u32> cols(blocks);
+    const work_buffer<f32> reciprocals(blocks);
     work_buffer<u32> counted;
-    if (counting && !direct) counted = work_buffer<u32>(job.n());
+    if ((counting && !direct) || numbered) counted = work_buffer<u32>(job.n());
     byte_samples samples{};
     samples.least = static_cast<u32>(std::min<std::int64_t>(job.min_count, std::int64_t{1} << 30));
     const f64 fill = job.fill.value_or(0);
     samples.fill = fill >= 0 && fill <= 255 ? static_cast<u8>(fill) : u8{0};  // else all results are floats
     samples.fill_real = static_cast<f32>(job.fill.value_or(std::numeric_limits<f64>::quiet_NaN()));
+    samples.streaming = direct && job.streams(sizeof(u32));
+    samples.cols = cols.data();
+    samples.reciprocals = reciprocals.data();
     for (std::int64_t row = b.first; row < b.end; ++row) {
         rows.move_to(row, row == b.first);
         numbers.move_to(row, row == b.first);
+        for (const std::int64_t next :
+             {job.rows.source(row + 1 + job.rows.after), job.rows.source(row - job.rows.before)})
+            sampled.fetch(next);
         samples.numbers = numbers.sums();
         samples.counted = direct ? job.row_to<u32>(count, row, b.plane) : counted.data();
+        const bool some_have_none = job.kernels->byte->numbers(samples, job.n());
         byte_row at = row_of_windows(rows, row);
-        at.counts.samples = at.samples = &samples;
+        at.counts = {1, cols.data(), reciprocals.data(), 1, 0, 0, some_have_none ? &samples : nullptr};
+        at.samples = &samples;
         at.own = &own;
         f(at);
         if (!counting || direct) continue;

@@ -134,6 +134,23 @@ inline halves odd_of(words x) {
     return (halves)x >> 8;
 }
 
+void sample(u8* values, u8* counts, const u8* x, const u8* mask, int nodata, i64 n) {
+    typedef u8 octets __attribute__((vector_size(bytes)));
+    const auto without = static_cast<u8>(nodata);
+    for (i64 i = 0; i < n; i += bytes) {
+        const octets pixels = (octets)load_pixels(x + i, n - i);
+        octets counting = ~octets{};
+        if (mask != nullptr) {
+            __builtin_prefetch(mask + i + 1024);
+            counting = (octets)((octets)load_pixels(mask + i, n - i) != 0);
+        }
+        __builtin_prefetch(x + i + 1024);
+        if (nodata >= 0) counting &= (octets)(pixels != without);
+        store(values + i, pixels & counting);
+        store(counts + i, counting & 1);
+    }
+}
+
 // Planes of what enters less what leaves, added to what they hold (`keep`) or alone.
 void change_planes(u16* even, u16* odd, const u8* in, const u8* out, bool keep, i64 n) {
     const auto block = [&](i64 i, words a, words z) {
@@ -423,91 +440,138 @@ inline reals zip_high(reals a, reals b, lanes<f32>::list<i...>) {
     return __builtin_shufflevector(a, b, (i % 2 * lanes_of_block + lanes_of_block / 2 + i / 2)...);
 }
 
-/// Values in lane order become those of neighbouring pixels.
-inline void store_reals(f32* to, const reals (&v)[4]) {
+/// Values in lane order become those of neighbouring pixels. Past the caches only whole lines.
+inline void store_reals(f32* to, const reals (&v)[4], [[maybe_unused]] bool streaming = false) {
     const typename make_list<lanes_of_block>::template of<lanes<f32>> every;
     const reals a = zip_low(v[0], v[2], every), b = zip_low(v[1], v[3], every);
     const reals c = zip_high(v[0], v[2], every), d = zip_high(v[1], v[3], every);
     const reals ordered[4] = {zip_low(a, b, every), zip_high(a, b, every), zip_low(c, d, every), zip_high(c, d, every)};
+#if defined(__AVX512F__)
+    if (streaming && reinterpret_cast<std::uintptr_t>(to) % bytes == 0) {
+        for (int j = 0; j < 4; ++j) _mm512_stream_ps(to + j * lanes_of_block, (__m512)ordered[j]);
+        return;
+    }
+#endif
     std::memcpy(to, ordered, sizeof ordered);
+}
+
+/// Whether one of the lanes is negative: masks are, where they hold.
+inline bool any(numbers v) {
+#if defined(__AVX512DQ__)
+    return _mm512_movepi32_mask((__m512i)v) != 0;
+#elif defined(__AVX__)
+    return _mm256_movemask_ps((__m256)v) != 0;
+#elif defined(__SSE2__)
+    return _mm_movemask_ps((__m128)v) != 0;
+#elif defined(__aarch64__)
+    return vminvq_s32((int32x4_t)v) < 0;
+#else
+    const longs parts = (longs)v;
+    u64 joined = 0;
+    for (int i = 0; i < bytes / 8; ++i) joined |= parts[i];
+    return (joined & 0x8000000080000000u) != 0;
+#endif
+}
+
+inline words at_least_one(words n) {
+    return n - (words)(n == 0u);
 }
 
 /// How many pixels count in each of a block's windows.
 template <kind rows>
 class count_scan {
   public:
-    explicit count_scan(const byte_counts& counts)
-        : counts_(counts),
-          none_{},
-          numbers_(counts.samples != nullptr ? counts.samples->numbers : none_, carries_),
-          full_(all(counts.rows * counts.full)) {}
+    explicit count_scan(const byte_counts& counts) : counts_(counts), full_(all(counts.rows * counts.full)) {}
 
-    /// At least 1. Whether all have the same number. `left`: elements of the row from the block's first on. `Sizes`: as
-    /// for_each_block has them.
+    /// Where nothing counts 1. Whether all have the same number. `Sizes`: as for_each_block has them.
     template <typename Sizes>
-    inline bool next(words (&n)[4], i64 i, i64 left, Sizes) {
-        if (sampled()) {
-            const four f = next_sampled(i, left);
-            for (int j = 0; j < 4; ++j) n[j] = f.w[j];
-            return false;
-        }
+    inline bool next(words (&n)[4], i64 i, Sizes) const {
         if (Sizes::value || (rows == kind::any && i >= counts_.first_full && i < counts_.end_full)) {
             for (words& each : n) each = full_;
             return true;
         }
-        for (int j = 0; j < 4; ++j) n[j] = load<words>(counts_.cols + i + j * lanes_of_block) * counts_.rows;
+        for (int j = 0; j < 4; ++j)
+            n[j] = at_least_one(load<words>(counts_.cols + i + j * lanes_of_block)) * counts_.rows;
         return false;
     }
 
     /// 1 / n within 3 units of 2^-24 of it, where numbers are not all alike.
-    inline reals reciprocal(int j, const words (&n)[4], i64 i) const {
-        if (sampled()) return 1.0f / __builtin_convertvector((numbers)n[j], reals);
+    inline reals reciprocal(int j, i64 i) const {
         return load<reals>(counts_.col_reciprocals + i + j * lanes_of_block) * (1 / static_cast<f32>(counts_.rows));
     }
 
     bool sampled() const { return rows == kind::any && counts_.samples != nullptr; }
     /// Results of a block with `fill` in place of those of too few pixels.
-    inline words filled(int j, words result, words fill) const { return (result & given_[j]) | (fill & ~given_[j]); }
-    /// Bytes that are all ones where the window has enough pixels and its own one counts.
-    inline words given_pixels(i64 i, i64 left) const {
-        const four f = {{given_[0], given_[1], given_[2], given_[3]}};
-        return pack(f) & (load_pixels(counts_.samples->own + i, left) * 255u);
-    }
-    inline words filled_pixels(words result, i64 i, i64 left) const {
-        return chosen(given_pixels(i, left), result, all(0x01010101u * counts_.samples->fill));
+    inline words filled(int j, i64 i, words result, words fill) const { return chosen(given(i, j), result, fill); }
+    inline words filled_pixels(words result, i64 i) const {
+        const four f = {{given(i, 0), given(i, 1), given(i, 2), given(i, 3)}};
+        return chosen(pack(f), result, all(0x01010101u * counts_.samples->fill));
     }
     /// The same of results in the order of pixels.
-    void fill_pixels(f32 (&v)[bytes]) const {
+    void fill_pixels(f32 (&v)[bytes], i64 i) const {
         for (int k = 0; k < bytes; ++k)
-            if (given_[k % 4][k / 4] == 0) v[k] = counts_.samples->fill_real;
+            if (counts_.cols[i + k % 4 * lanes_of_block + k / 4] < counts_.samples->least)
+                v[k] = counts_.samples->fill_real;
     }
-    inline void fill_reals(reals (&v)[4]) const {
-        for (int j = 0; j < 4; ++j) v[j] = (reals)filled(j, (words)v[j], (words)all_real(counts_.samples->fill_real));
+    inline void fill_reals(reals (&v)[4], i64 i) const {
+        for (int j = 0; j < 4; ++j)
+            v[j] = (reals)filled(j, i, (words)v[j], (words)all_real(counts_.samples->fill_real));
     }
 
   private:
-    __attribute__((noinline)) four next_sampled(i64 i, i64 left) {
-        const byte_samples& samples = *counts_.samples;
-        four f = numbers_.next(i);
-        reals bits[4];
-        for (int j = 0; j < 4; ++j) {
-            given_[j] = (words)(f.w[j] >= all(samples.least));
-            bits[j] = (reals)f.w[j];
-            f.w[j] -= (words)(f.w[j] == 0u);
-        }
-        if (samples.counted != nullptr) {
-            target_blocks<u32> to(samples.counted + i, left < bytes ? left : bytes);
-            store_reals(reinterpret_cast<f32*>(to.at(0)), bits);
-        }
-        return f;
+    words given(i64 i, int j) const {
+        return (words)(load<numbers>(counts_.cols + i + j * lanes_of_block) >=
+                       static_cast<s32>(counts_.samples->least));
     }
 
     const byte_counts& counts_;
-    const byte_windows none_;
-    channel_carries carries_;
-    row_scan<rows> numbers_;
-    words full_, given_[4];
+    words full_;
 };
+
+/// 1 / n of numbers from 1 on.
+inline reals inverse_of(words n) {
+    const reals x = __builtin_convertvector((numbers)n, reals);
+#if defined(__AVX512F__)  // one step of Newton's; masked, for the warnings of GCC 12
+    const reals y = (reals)_mm512_maskz_rcp14_ps(0xffff, (__m512)x);
+    return multiply_add(less_product(all_real(1), x, y), y, y);
+#else
+    return 1.0f / x;
+#endif
+}
+
+template <kind rows>
+bool find_numbers_of(const byte_samples& samples, i64 n) {
+    channel_carries carries;
+    row_scan<rows> scan(samples.numbers, carries);
+    target_blocks<u32> to(samples.counted, n);
+    u32* const cols = samples.cols;
+    f32* const reciprocals = samples.reciprocals;
+    const bool streaming = samples.streaming;
+    const words least = all(samples.least);
+    words fewest = {};
+    for (i64 i = 0; i < n; i += bytes) {
+        const four f = scan.next(i);
+        words few = {};
+        for (int j = 0; j < 4; ++j) {
+            few |= f.w[j] - least;
+            store(cols + i + j * lanes_of_block, f.w[j]);
+            store(reciprocals + i + j * lanes_of_block, inverse_of(at_least_one(f.w[j])));
+        }
+        if (n - i >= bytes) fewest |= few;
+        if (!to.wanted()) continue;
+        const reals bits[4] = {(reals)f.w[0], (reals)f.w[1], (reals)f.w[2], (reals)f.w[3]};
+        store_reals(reinterpret_cast<f32*>(to.at(i)), bits, streaming);
+    }
+    bool some = any((numbers)fewest);
+    for (i64 i = n / bytes * bytes, k = 0; i + k < n; ++k)
+        some |= cols[i + k % 4 * lanes_of_block + k / 4] < samples.least;
+    return some;
+}
+
+bool find_numbers(const byte_samples& samples, i64 n) {
+    return samples.numbers.channels == 1 && !samples.numbers.wide ? find_numbers_of<kind::plain>(samples, n)
+                                                                  : find_numbers_of<kind::any>(samples, n);
+}
 
 /// Calls f(i, of_one_count or of_several_counts) for each block of a row from i on, until it says that it stops; i is
 /// then the next one. Most have windows of one size, of which nothing is asked or converted again; rows of any kind ask
@@ -635,15 +699,15 @@ void means_of(u8* out, const byte_windows& row, const byte_counts& counts, bool 
             counts, n, [&](i64 i, auto sizes) __attribute__((always_inline)) {
                 four f = scan.next(i);
                 words count[4];
-                if (numbers_of.next(count, i, n - i, sizes))
+                if (numbers_of.next(count, i, sizes))
                     uniform.take(f, way);
                 else
                     for (int j = 0; j < 4; ++j) {
-                        const reals reciprocal = numbers_of.reciprocal(j, count, i);
+                        const reals reciprocal = numbers_of.reciprocal(j, i);
                         f.w[j] = means_of_each(f.w[j], count[j], reciprocal, half_up);
                     }
                 if (numbers_of.sampled())
-                    for (int j = 0; j < 4; ++j) f.w[j] = numbers_of.filled(j, f.w[j], all(counts.samples->fill));
+                    for (int j = 0; j < 4; ++j) f.w[j] = numbers_of.filled(j, i, f.w[j], all(counts.samples->fill));
                 store(to.at(i), pack(f));
             });
     });
@@ -704,23 +768,6 @@ struct defined_block {
 
 inline reals absolute(reals x) {
     return (reals)((words)x & 0x7fffffffu);
-}
-/// Whether one of the lanes is negative: masks are, where they hold.
-inline bool any(numbers v) {
-#if defined(__AVX512DQ__)
-    return _mm512_movepi32_mask((__m512i)v) != 0;
-#elif defined(__AVX__)
-    return _mm256_movemask_ps((__m256)v) != 0;
-#elif defined(__SSE2__)
-    return _mm_movemask_ps((__m128)v) != 0;
-#elif defined(__aarch64__)
-    return vminvq_s32((int32x4_t)v) < 0;
-#else
-    const longs parts = (longs)v;
-    u64 joined = 0;
-    for (int i = 0; i < bytes / 8; ++i) joined |= parts[i];
-    return (joined & 0x8000000080000000u) != 0;
-#endif
 }
 inline reals multiply_add(reals a, f32 b, reals c) {
     return multiply_add(a, all_real(b), c);
@@ -978,7 +1025,7 @@ __attribute__((noinline)) bool decide_until_doubt(i64& i, target_blocks<u8>& to,
             if constexpr (method != threshold_method::bradley) p = p_scan.next(at);
             words count[4];
             bool uniform = decltype(sizes)::value;
-            if (rows == kind::any) uniform = numbers_of.next(count, at, n - at, sizes);
+            if (rows == kind::any) uniform = numbers_of.next(count, at, sizes);
             const words x = pixels.at(at);
             // Whether pixels are in doubt; then `result` is not theirs.
             words result;
@@ -990,7 +1037,7 @@ __attribute__((noinline)) bool decide_until_doubt(i64& i, target_blocks<u8>& to,
                     bool in_doubt = v.in_doubt();
                     if constexpr (method == threshold_method::niblack || method == threshold_method::wolf)
                         if (__builtin_expect(in_doubt, false)) {
-                            if (rows != kind::any) numbers_of.next(count, at, n - at, sizes);
+                            if (rows != kind::any) numbers_of.next(count, at, sizes);
                             if (is_all_ties<method>(x, s, p, count, rule)) {
                                 result = words{};
                                 return false;
@@ -1003,14 +1050,13 @@ __attribute__((noinline)) bool decide_until_doubt(i64& i, target_blocks<u8>& to,
                 }
             };
             const bool doubtful =
-                uniform ? judge([&](int) -> const threshold_factors<method>& { return full; }) : judge([&](int j) {
-                    return threshold_factors<method>(numbers_of.reciprocal(j, count, at), rule);
-                });
+                uniform ? judge([&](int) -> const threshold_factors<method>& { return full; })
+                        : judge([&](int j) { return threshold_factors<method>(numbers_of.reciprocal(j, at), rule); });
             if (__builtin_expect(doubtful, false)) {
-                if (rows != kind::any) numbers_of.next(count, at, n - at, sizes);
+                if (rows != kind::any) numbers_of.next(count, at, sizes);
                 left.keep(x, s, p, count);
             }
-            if (numbers_of.sampled()) result = numbers_of.filled_pixels(result, at, n - at);
+            if (numbers_of.sampled()) result = numbers_of.filled_pixels(result, at);
             store(to.at(at), result);
             return doubtful;
         });
@@ -1032,7 +1078,7 @@ void decide_row(u8* out, const u8* x, const byte_windows& sums, const byte_windo
          decide_until_doubt<method, rows>(i, to, pixels, s_scan, p_scan, numbers_of, counts, rule, n, left);) {
         const i64 at = i - bytes;
         words result = decided(left, rule, n - at < bytes ? n - at : bytes) & all(0x01010101u * rule.yes);
-        if (numbers_of.sampled()) result = numbers_of.filled_pixels(result, at, n - at);
+        if (numbers_of.sampled()) result = numbers_of.filled_pixels(result, at);
         store(to.at(at), result);
     }
 }
@@ -1146,6 +1192,19 @@ inline doubles less_product(doubles c, doubles a, doubles b) {
 #endif
 }
 
+/// a b + c, rounded once or twice: for what has a bound of its error.
+inline doubles multiply_add(doubles a, doubles b, doubles c) {
+#if defined(__AVX512F__)
+    return (doubles)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__FMA__)
+    return (doubles)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#elif defined(__aarch64__)
+    return (doubles)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+#else
+    return a * b + c;
+#endif
+}
+
 /// Whether one of the numbers that it was given has none of certain bits.
 class bits_missing {
   public:
@@ -1179,9 +1238,11 @@ struct real_counts {
     doubles n, most, twice, reciprocal;
 
     explicit real_counts(doubles count) : real_counts(count, 1.0 / count) {}
-    /// `near`: 1 / n in 32 bits. Two steps of Newton's leave 2 units of 2^-53.
+    /// `near`: 1 / n within 3 units of 2^-24. A step of Newton's leaves 2^-44.8 of it, two 2 units of 2^-53.
+    template <int steps>
     static real_counts of(doubles count, doubles near) {
-        for (int step = 0; step < 2; ++step) near += near * less_product(doubles{} + 1.0, count, near);
+        for (int step = 0; step < steps; ++step)
+            near = multiply_add(less_product(doubles{} + 1.0, count, near), near, near);
         return real_counts(count, near);
     }
 
@@ -1217,21 +1278,21 @@ inline void for_each_half(const four& s, const four& p, Counts&& counts_of, real
 }
 
 /// Calls f(counts_of) for a block: most have windows of one size, of which nothing is converted or divided.
-/// reciprocal_of(j): about 1 / n of the windows at place j.
-template <typename Reciprocal, typename F>
+/// reciprocal_of(j): about 1 / n of the windows at place j, which so many steps make better.
+template <int steps, typename Reciprocal, typename F>
 inline void with_counts(bool uniform, const real_counts& full, const words (&n)[4], Reciprocal&& reciprocal_of, F&& f) {
     if (uniform)
         f([&](auto, int) -> const real_counts& { return full; });
     else
         f([&](auto half, int j) {
-            return real_counts::of(in_double<decltype(half)::value>(n[j]),
-                                   of_single<decltype(half)::value>(reciprocal_of(j)));
+            return real_counts::of<steps>(in_double<decltype(half)::value>(n[j]),
+                                          of_single<decltype(half)::value>(reciprocal_of(j)));
         });
 }
 
 /// Means and deviations in 32 bits of windows of n pixels each: S / n and the root of N / n^2, N = S (255 n - S) - 2 n
-/// P, each rounded in double, and then to 32 bits. N is exact in double. The products with 1 / n are within 6 units of
-/// the last place of those, so they round alike unless they are as close to the middle between two numbers of 32 bits.
+/// P, each rounded in double, and then to 32 bits. N is exact in double. The products with 1 / n are within 2^-44.7 of
+/// those, so they round alike unless they are as close to the middle between two numbers of 32 bits.
 /// - Means: S / n, whose middle would be an odd multiple of 2^-(24 - e) for a mean from 2^e on, is that middle only if
 ///   2^17 divides n, which is left out; else it is 2^-25 / n of itself or more away, with n <= 2^19 much further than
 ///   that.
@@ -1249,8 +1310,8 @@ inline real_moments moments_by_inverses(const four& s, const four& p, Counts&& c
             constexpr int h = decltype(half)::value;
             const real_windows w{in_double<h>(s.w[j]), in_double<h>(p.w[j]), counts_of(half, j)};
             const doubles root = root_of(w.numerator()) * w.of.reciprocal;
-            // The 29 bits that 32-bit numbers lack, within 8 of their middle.
-            middles.look_at((longs)root - (longs{} + 0x0ffffff8u));
+            // The 29 bits that 32-bit numbers lack, within 1024 of their middle.
+            middles.look_at((longs)root - (longs{} + 0x0ffffc00u));
             means[h] = in_single(w.sum * w.of.reciprocal);
             deviations[h] = in_single(root);
         };
@@ -1277,25 +1338,25 @@ __attribute__((noinline)) bool find_deviations(i64& i, target_blocks<f32>& to_me
         i, counts, n, [&](i64 at, auto sizes) __attribute__((always_inline)) {
             const four s = s_scan.next(at), p = p_scan.next(at);
             words count[4];
-            const bool uniform = numbers_of.next(count, at, n - at, sizes);
+            const bool uniform = numbers_of.next(count, at, sizes);
             bool defined = uniform && full % 131072 == 0;
             if (!uniform) {
                 numbers ties = {};
                 for (const words& c : count) ties |= (c & 131071u) == 0u;
                 defined = any(ties);
             }
-            bits_missing middles(0x1ffffff0);
+            bits_missing middles(0x1ffff800);
             const auto find = [&](auto&& counts_of) __attribute__((always_inline)) {
                 real_moments found = moments_by_inverses(s, p, counts_of, middles);
                 if (numbers_of.sampled()) {
-                    numbers_of.fill_reals(found.mean);
-                    numbers_of.fill_reals(found.deviation);
+                    numbers_of.fill_reals(found.mean, at);
+                    numbers_of.fill_reals(found.deviation, at);
                 }
                 if (to_mean.wanted()) store_reals(to_mean.at(at), found.mean);
                 store_reals(to_deviation.at(at), found.deviation);
             };
-            with_counts(
-                uniform, full_counts, count, [&](int j) { return numbers_of.reciprocal(j, count, at); }, find);
+            with_counts<1>(
+                uniform, full_counts, count, [&](int j) { return numbers_of.reciprocal(j, at); }, find);
             defined |= middles.found();
             if (__builtin_expect(defined, false)) left.keep(words{}, s, p, count);
             return defined;
@@ -1321,8 +1382,8 @@ void deviations_of(f32* mean, f32* deviation, const byte_windows& sums, const by
             deviations[k] = static_cast<f32>(block.deviation[k]);
         }
         if (numbers_of.sampled()) {
-            numbers_of.fill_pixels(means);
-            numbers_of.fill_pixels(deviations);
+            numbers_of.fill_pixels(means, i - bytes);
+            numbers_of.fill_pixels(deviations, i - bytes);
         }
         if (to_mean.wanted()) std::memcpy(to_mean.at(i - bytes), means, sizeof means);
         std::memcpy(to_deviation.at(i - bytes), deviations, sizeof deviations);
@@ -1364,25 +1425,25 @@ __attribute__((noinline)) bool find_variance(i64& i, const u8* x, row_scan<rows>
             four s = s_scan.next(at), p = p_scan.next(at);
             words count[4];
             bool uniform = decltype(sizes)::value;
-            if (rows == kind::any) uniform = numbers_of.next(count, at, n - at, sizes);
+            if (rows == kind::any) uniform = numbers_of.next(count, at, sizes);
             if (__builtin_expect(most == 0, false)) {  // no bound above 0 leaves flat areas out
-                if (rows != kind::any) numbers_of.next(count, at, n - at, sizes);
+                if (rows != kind::any) numbers_of.next(count, at, sizes);
                 if (is_flat(all(x[at]), s, p, count)) return false;
             }
             reals largest = {};
             for (int j = 0; j < 4; ++j) {
                 if (numbers_of.sampled()) {  // windows without a result have no variance
-                    s.w[j] = numbers_of.filled(j, s.w[j], words{});
-                    p.w[j] = numbers_of.filled(j, p.w[j], words{});
+                    s.w[j] = numbers_of.filled(j, at, s.w[j], words{});
+                    p.w[j] = numbers_of.filled(j, at, p.w[j], words{});
                 }
-                const reals reciprocal = uniform ? full : numbers_of.reciprocal(j, count, at);
+                const reals reciprocal = uniform ? full : numbers_of.reciprocal(j, at);
                 const reals variance =
                     variance_of(__builtin_convertvector((numbers)s.w[j], reals), __builtin_convertvector(p.w[j], reals),
                                 reciprocal, reciprocal * -2.0f);
                 largest = variance > largest ? variance : largest;
             }
             if (__builtin_expect(!any(largest > limit), true)) return false;
-            if (rows != kind::any) numbers_of.next(count, at, n - at, sizes);
+            if (rows != kind::any) numbers_of.next(count, at, sizes);
             if (!may_exceed(s, p, count, exact_limit)) return false;
             found.keep(words{}, s, p, count);
             return true;
@@ -1441,8 +1502,8 @@ void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windo
     for (i64 i = 0; i < n; i += bytes) {
         const four s = s_scan.next(i), p = p_scan.next(i);
         words count[4];
-        const bool uniform = numbers_of.next(count, i, n - i, of_several_counts{});
-        const auto reciprocal_of = [&](int j) { return numbers_of.reciprocal(j, count, i); };
+        const bool uniform = numbers_of.next(count, i, of_several_counts{});
+        const auto reciprocal_of = [&](int j) { return numbers_of.reciprocal(j, i); };
         const words pixels = from.at(i);
         const auto pixel = [&](auto half, int j) {
             return in_double<decltype(half)::value>((pixels >> (8 * j)) & 0xffu);
@@ -1452,7 +1513,7 @@ void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windo
             return (doubles)(((longs)least & below) | ((longs)root & ~below));
         };
         reals results[2][4];
-        with_counts(uniform, full_counts, count, reciprocal_of, [&](auto&& counts_of) {
+        with_counts<2>(uniform, full_counts, count, reciprocal_of, [&](auto&& counts_of) {
             for_each_half<2>(s, p, counts_of, results, [&](const real_windows& w, few_reals* to, auto half, int j) {
                 const doubles inverse = 1.0 / divisor(root_of(w.numerator()) * w.of.reciprocal);
                 const doubles d = less_product(-w.sum, -pixel(half, j), w.of.n);
@@ -1467,13 +1528,13 @@ void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windo
         numbers differ = {};
         for (int j = 0; j < 4; ++j) differ |= ~(results[0][j] == results[1][j]);  // NaN, too
         if (any(differ))
-            with_counts(false, full_counts, count, reciprocal_of, [&](auto&& counts_of) {
+            with_counts<2>(false, full_counts, count, reciprocal_of, [&](auto&& counts_of) {
                 for_each_half<1>(s, p, counts_of, results, [&](const real_windows& w, few_reals* to, auto half, int j) {
                     const doubles root = root_of(w.numerator() / (w.of.n * w.of.n));
                     to[0] = in_single((pixel(half, j) - w.sum / w.of.n) / divisor(root));
                 });
             });
-        if (numbers_of.sampled()) numbers_of.fill_reals(results[0]);
+        if (numbers_of.sampled()) numbers_of.fill_reals(results[0], i);
         store_reals(written.at(i), results[0]);
     }
 }
@@ -1481,8 +1542,8 @@ void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windo
 }  // namespace
 
 constinit const byte_kernels byte_rows = {
-    bytes, change_planes, change_both_planes, plane_totals,     means,    column_means,
-    above, decide_pixels, deviations,         largest_variance, smallest, contrasts,
+    bytes,        sample, change_planes, change_both_planes, plane_totals,     find_numbers, means,
+    column_means, above,  decide_pixels, deviations,         largest_variance, smallest,     contrasts,
 };
 
 }  // namespace boxsum::filters::BOXSUM_ROWS

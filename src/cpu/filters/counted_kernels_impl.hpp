@@ -4,12 +4,14 @@
 // not are 0, beside numbers of those that do. Numbers are integers, so they slide: down the columns and along the line,
 // where eight rows are a vector.
 
-/// Rows of samples of which those that do not count are 0.
 template <typename T>
-void clean(T* __restrict to, const T* __restrict x, const u8* __restrict counts, i64 n) {
+void clean(T* __restrict to, const T* __restrict x, const u8* __restrict counts, T none, i64 n) {
     using bits = bits_of<T>;
-    for (i64 i = 0; i < n; ++i)
-        to[i] = __builtin_bit_cast(T, static_cast<bits>(__builtin_bit_cast(bits, x[i]) & (0 - bits{counts[i]})));
+    const bits other = __builtin_bit_cast(bits, none);
+    for (i64 i = 0; i < n; ++i) {
+        const bits all = static_cast<bits>(0 - bits{counts[i]}), given = __builtin_bit_cast(bits, x[i]);
+        to[i] = __builtin_bit_cast(T, static_cast<bits>((given & all) | (other & static_cast<bits>(~all))));
+    }
 }
 
 namespace group_lanes {

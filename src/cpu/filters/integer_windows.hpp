@@ -42,14 +42,17 @@ template <typename A>
 class extended_row {
   public:
     explicit extended_row(const row_job& job)
-        : sums_((job.cols.extended() + 1) * job.shape.channels),
-          origin_(sums_.data() + (job.cols.before + 1) * job.shape.channels) {
-        std::fill_n(sums_.data(), (job.cols.extended() + 1) * job.shape.channels, A{0});
+        : sums_(lead(job) + (job.cols.extended() - job.cols.before) * job.shape.channels),
+          origin_(sums_.data() + lead(job)) {
+        std::fill_n(sums_.data(), lead(job) + (job.cols.extended() - job.cols.before) * job.shape.channels, A{0});
     }
 
     A* origin() const noexcept { return origin_; }  ///< of the image's first column
 
   private:
+    /// A multiple of a line of the cache.
+    static std::int64_t lead(const row_job& job) { return ((job.cols.before + 1) * job.shape.channels + 15) / 16 * 16; }
+
     work_buffer<A> sums_;
     A* origin_;
 };
@@ -130,7 +133,7 @@ class row_windows {
           channels_(job.shape.channels),
           constant_(constant),
           kernels_(std::get<window_kernels<A>>(job.kernels->window)),
-          windows_(channels_ + tile) {
+          windows_(lead + tile) {
         if (job.cols.border == border_mode::constant) {
             inside_ = work_buffer<A>(job.n());
             for (std::int64_t i = 0; i < job.n(); ++i) inside_[i] = static_cast<A>(job.cols.inside(i / channels_));
@@ -144,15 +147,15 @@ class row_windows {
         // What shrink and constant leave out is 0 already.
         if (job_.cols.continues()) extend_row(x, job_.cols, channels_, A{0});
         // The window before the first: its last column is that before the one that enters next, its first leaves next.
-        kernels_.total(windows_.data(), x - job_.cols.before * channels_, job_.cols.before + job_.cols.after,
+        kernels_.total(windows() - channels_, x - job_.cols.before * channels_, job_.cols.before + job_.cols.after,
                        channels_);
         find_what_lies_beyond();
     }
 
     /// Elements first .. first + n - 1 of the row; n is `tile`, or less for the last. In order.
     const A* next(std::int64_t first, std::int64_t n) {
-        A* const w = windows_.data() + channels_;
-        if (first > 0) std::copy_n(w + tile - channels_, channels_, windows_.data());
+        A* const w = windows();
+        if (first > 0) std::copy_n(w + tile - channels_, channels_, w - channels_);
         kernels_.slide(w, x_ + first + job_.cols.after * channels_, x_ + first - (job_.cols.before + 1) * channels_, n,
                        channels_);
         if (!beyond_) return w;
@@ -172,6 +175,9 @@ class row_windows {
     }
 
   private:
+    static constexpr std::int64_t lead = 16;  ///< so that vectors of the tile lie in lines of the cache
+    A* windows() const { return windows_.data() + lead; }
+
     void find_what_lies_beyond() {
         const window_axis& axis = job_.cols;
         beyond_ = inside_.data() != nullptr || axis.reduced();

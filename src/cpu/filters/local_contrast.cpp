@@ -13,13 +13,10 @@ void local_contrast(const row_job& job, double epsilon, const filter_outputs& ou
     if (bytes)
         return for_each_band(job, [&](const band& b, int) {
             for_each_byte_row(job, b, true, outputs.count, [&](const byte_row& at) {
-                at.find_own_pixels();
                 f32* const to = job.row_to<f32>(result, at.row, b.plane);
                 job.kernels->byte->contrast(to, job.pixels<u8>(at.row, b.plane), at.sums, at.spreads, at.counts,
                                             epsilon, job.n());
-                if (at.samples == nullptr) return;
-                const byte_samples& samples = *at.samples;
-                for (std::int64_t i = 0; i < job.n(); ++i) to[i] = samples.own[i] != 0 ? to[i] : samples.fill_real;
+                at.fill_where_none(to, job.n());
             });
         });
     visit_type(filter_types{}, job.shape.type, [&]<typename Pixel>() {

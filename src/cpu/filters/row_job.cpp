@@ -2,6 +2,10 @@
 
 #include "cpu/host.hpp"
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 namespace boxsum::filters {
 
 row_job::row_job(const window_job& windows, const filter_inputs& inputs)
@@ -23,9 +27,16 @@ bool row_job::streams(std::int64_t result_bytes) const {
     return cpu::choose_store(bytes, threads, store_policy::automatic) == store_policy::streaming;
 }
 
+void fetch_lines(const void* from, std::int64_t bytes) {
+    for (std::int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(static_cast<const u8*>(from) + i, 0, 2);
+}
+
 void for_each_band(const row_job& job, band_work work) {
     for_each_band(job.shape.planes, job.result_rows(), job.threads, [&](const band& b, int thread) {
         work({b.plane, b.first + job.first_row, b.end + job.first_row}, thread);
+#if defined(__x86_64__)
+        _mm_sfence();  // behind numbers that left past the caches, before others may read them
+#endif
     });
 }
 

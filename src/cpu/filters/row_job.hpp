@@ -34,6 +34,9 @@ struct row_job : window_job {
     }
 };
 
+/// Asks for what will be read soon. Not inline: GCC 12 leaves out calls of functions that do nothing else.
+void fetch_lines(const void* from, std::int64_t bytes);
+
 /// Where means and spreads of a row, or of a piece of it, are written.
 template <typename Out>
 struct moment_rows {

@@ -121,7 +121,6 @@ struct sample_kernels {
     /// The same of moments, whose squared deviations are those of one row.
     void (*down_moments)(f64* line, const T* const* first, const T* const* last, const group_windows& windows,
                          const f64* beyond, const moments_down& how, std::int64_t n);
-    void (*clean)(T* to, const T* x, const u8* counts, std::int64_t n);  ///< 0 where counts, 1 or 0, are
     /// As `down` of rows that are clean. Counts are read by whole vectors.
     void (*counted_down)(f64* line, const T* const* first, const T* const* last, const u8* const* first_counts,
                          const u8* const* last_counts, const group_windows& windows, const f64* beyond, std::int64_t n);
@@ -180,6 +179,8 @@ struct block_kernels {
     void (*divide_64f)(f64* out, const f64* x, f64 rows, const f64* cols, std::int64_t n);
     void (*square_root)(f64* out, const f64* x, std::int64_t n);
     void (*convert_32f)(f32* out, const f64* x, std::int64_t n);
+    void (*number_32u)(u32* out, const u32* x, std::int64_t n, bool streaming);  ///< past the caches, where it can
+    bool (*any_below)(const u32* x, u32 least, std::int64_t n);                  ///< of numbers below 2^31
     void (*number_32f)(f32* out, const u32* x, std::int64_t n);
     void (*number_64f)(f64* out, const u32* x, std::int64_t n);
     /// After the last slot of a block: slots become its suffixes.
@@ -218,6 +219,7 @@ struct threshold_terms {
 
 template <typename T>
 struct pixel_kernels {
+    void (*clean)(T* to, const T* x, const u8* counts, T none, std::int64_t n);  ///< `none` where counts, 1 or 0, are 0
     void (*thresholds)(f64* out, const T* x, const f64* mean, const f64* deviation, const threshold_terms& terms,
                        std::int64_t cols, std::int64_t channels);
     /// Of deviations and pixels and of what is given, by channel. NaN does not count.
@@ -239,14 +241,17 @@ struct byte_windows {
     u32* running;  ///< in lane order: planes are changes, and are added to these windows; null: planes are column sums
 };
 
-/// Windows whose pixels may not count.
+/// A row of windows whose pixels may not count.
 struct byte_samples {
     byte_windows numbers;  ///< of those that do
     u32 least;             ///< so many at least, or there is no result; at least 1
     u32* counted;          ///< gets the numbers unless it is null
-    const u8* own;         ///< 1 where the window's own pixel counts, 0 elsewhere
+    bool streaming;        ///< past the caches, where a kernel can
     u8 fill;               ///< of bytes, where there is no result
     f32 fill_real;
+    /// What byte_kernels::numbers finds, in lane order, by whole blocks: numbers, and inverses of those from 1 on.
+    u32* cols;
+    f32* reciprocals;
 };
 
 /// What windows divide by: rows * cols, `cols` in lane order; rows * full in the blocks from first_full to end_full.
@@ -256,7 +261,7 @@ struct byte_counts {
     const f32* col_reciprocals;  ///< 1 / cols
     u32 full;
     std::int64_t first_full, end_full;
-    const byte_samples* samples;  ///< null where all pixels count
+    const byte_samples* samples;  ///< null where all windows have results
 };
 
 /// A threshold's numbers in 32 bits; byte_windows_impl.hpp says which.
@@ -272,12 +277,16 @@ constexpr u32 most_column_rows = 180;
 
 struct byte_kernels {
     std::int64_t block;  ///< pixels
+    /// What counts of x, by a mask unless it is null, and is not `nodata`: 1 or 0, and x or 0. Written by whole blocks.
+    void (*sample)(u8* values, u8* counts, const u8* x, const u8* mask, int nodata, std::int64_t n);
     void (*change)(u16* even, u16* odd, const u8* in, const u8* out, bool keep, std::int64_t n);
     void (*change_both)(u16* even, u16* odd, u16* p_even, u16* p_odd, const u8* in, const u8* out, bool keep,
                         std::int64_t n);
     /// The sums of `count` columns from `first` on, for each channel; where windows run, planes are signed.
     void (*totals)(u32* totals, const u16* even, const u16* odd, std::int64_t first, std::int64_t count,
                    std::int64_t channels, bool is_signed);
+    /// Whether some windows have no result.
+    bool (*numbers)(const byte_samples& samples, std::int64_t n);
     void (*means)(u8* out, const byte_windows& sums, const byte_counts& counts, bool half_up, std::int64_t n);
     /// Of windows of one column: planes of sums of so many rows, more than one and at most most_column_rows.
     void (*column_means)(u8* out, const u16* even, const u16* odd, u32 rows, bool half_up, std::int64_t n);

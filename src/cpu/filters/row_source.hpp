@@ -34,10 +34,7 @@ class image_rows final : public row_source<T> {
     const T* row(std::int64_t row) override { return row < 0 ? constant_.data() : job_.pixels<T>(row, plane_); }
 
     void fetch(std::int64_t row) override {
-        if (row < 0) return;
-        const char* bytes = reinterpret_cast<const char*>(job_.pixels<T>(row, plane_));
-        for (std::int64_t i = 0; i < job_.n() * static_cast<std::int64_t>(sizeof(T)); i += 64)
-            __builtin_prefetch(bytes + i, 0, 2);
+        if (row >= 0) fetch_lines(job_.pixels<T>(row, plane_), job_.n() * static_cast<std::int64_t>(sizeof(T)));
     }
 
   private:

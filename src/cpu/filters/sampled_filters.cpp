@@ -232,6 +232,7 @@ void write_with_counts(const row_job& job, const any_view& count, const band& b,
                        bool has_constant, F&& write_mean) {
     count_windows<u32> counts(job, rows, has_constant);
     const block_kernels& kernels = job.kernels->block;
+    const bool streaming = job.streams(sizeof(u32));
     for (std::int64_t row = b.first; row < b.end; ++row) {
         counts.start(row, row == b.first);
         for (std::int64_t first = 0; first < job.n(); first += tile) {
@@ -240,7 +241,7 @@ void write_with_counts(const row_job& job, const any_view& count, const band& b,
             write_mean(row, first, n, c);
             if (count.data == nullptr) continue;
             if (count.shape.type == dtype::u32)
-                std::copy_n(c, n, job.row_to<u32>(count, row, b.plane) + first);
+                kernels.number_32u(job.row_to<u32>(count, row, b.plane) + first, c, n, streaming);
             else if (count.shape.type == dtype::f32)
                 kernels.number_32f(job.row_to<f32>(count, row, b.plane) + first, c, n);
             else
@@ -297,7 +298,7 @@ void integer_deviations_band(const row_job& job, const window_outputs& outputs, 
     column_sums<Pixel, u64, true> squares(job, rows.values);
     row_windows<A> sum_windows(job, static_cast<A>(constant));
     row_windows<u64> square_windows(job, constant * constant);
-    work_buffer<A> divisors(tile);
+    const work_buffer<A> divisors(sizeof(A) == sizeof(u32) ? 0 : tile);
     const work_buffer<f32> unwanted(tile);
     const auto& kernel = std::get<moment_kernels<A, u64>>(job.kernels->moment).deviations_32f;
     const auto moments = job.largest_window <= largest_narrow_window<Pixel> ? kernel.narrow : kernel.wide;
@@ -313,17 +314,17 @@ void integer_deviations_band(const row_job& job, const window_outputs& outputs, 
                 sum_windows.start(sums.data(), row);
                 square_windows.start(squares.data(), row);
             }
-            u32 few = 0;  // its uppermost bit: whether some windows have no result
-            for (std::int64_t i = 0; i < n; ++i) {
-                few |= counts[i] - least;
-                divisors[i] = std::max(counts[i], u32{1});  // where nothing counts, numbers are whatever
-            }
+            const A* each = divisors.data();
+            if constexpr (sizeof(A) == sizeof(u32))
+                each = counts;
+            else
+                std::copy_n(counts, n, divisors.data());
             f32* const mean =
                 outputs.mean.data == nullptr ? unwanted.data() : job.row_to<f32>(outputs.mean, row, b.plane) + first;
             f32* const deviation = job.row_to<f32>(outputs.deviation, row, b.plane) + first;
-            moments(mean, deviation, sum_windows.next(first, n), square_windows.next(first, n), A{1}, divisors.data(),
-                    static_cast<A>(stored_as<Pixel>::offset), n);
-            if (few >> 31 == 0) return;
+            moments(mean, deviation, sum_windows.next(first, n), square_windows.next(first, n), A{1}, each,
+                    static_cast<A>(stored_as<Pixel>::offset), n);  // where nothing counts, whatever
+            if (!job.kernels->block.any_below(counts, least, n)) return;
             for (std::int64_t i = 0; i < n; ++i) {
                 mean[i] = counts[i] >= least ? mean[i] : fill;
                 deviation[i] = counts[i] >= least ? deviation[i] : fill;

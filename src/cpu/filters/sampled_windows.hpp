@@ -51,12 +51,16 @@ class sample_finder {
     void find(u8* c, f32* w, std::int64_t row) const {
         const std::int64_t n = job_.n();
         const Pixel* const x = pixels(row);
-        if (job_.nodata || (job_.nan == nan_mode::omit && std::is_floating_point_v<Pixel>))
+        const bool by_value = job_.nodata || (job_.nan == nan_mode::omit && std::is_floating_point_v<Pixel>);
+        const bool masked = job_.masked && row >= 0;
+        if (by_value)
             find_by_value(c, x, n);
-        else
+        else if (!masked)
             std::fill_n(c, n, u8{1});
-        if (job_.masked && row >= 0)
+        if (masked && by_value)
             for_each_of<u8>(job_.mask, row, [c](std::int64_t i, u8 m) { c[i] = static_cast<u8>(m != 0 ? c[i] : 0); });
+        else if (masked)
+            for_each_of<u8>(job_.mask, row, [c](std::int64_t i, u8 m) { c[i] = static_cast<u8>(m != 0); });
         if (job_.weighted && row >= 0)
             for_each_of<f32>(job_.weights, row, [c, w](std::int64_t i, f32 given) {
                 c[i] = static_cast<u8>(is_weight(given) ? c[i] : 0);
@@ -99,6 +103,15 @@ class sample_finder {
 
     std::int64_t plane_;
     work_buffer<Pixel> constant_;
+
+  protected:
+    void fetch_row(std::int64_t row) const {
+        if (row < 0) return;
+        fetch_lines(pixels(row), job_.n() * static_cast<std::int64_t>(sizeof(Pixel)));
+        if (!job_.masked) return;
+        const view_shape& s = job_.mask.shape;
+        fetch_lines(row_of<u8>(job_.mask, row - job_.part_row, s.planes == 1 ? 0 : plane_), s.cols * s.channels);
+    }
 };
 
 /// Rows of one plane and which of their samples count.
@@ -120,6 +133,7 @@ class sampled_rows : public sample_finder<Pixel> {
     struct values_source final : row_source<stored> {
         explicit values_source(sampled_rows& rows) : all(rows) {}
         const stored* row(std::int64_t row) override { return all.values_at(row); }
+        void fetch(std::int64_t row) override { all.fetch_row(row); }
         sampled_rows& all;
     };
     struct counts_source final : row_source<u8> {
@@ -153,20 +167,15 @@ class sampled_rows : public sample_finder<Pixel> {
         if (to.values.data() == nullptr) to.values = work_buffer<stored>(n);
         stored* const v = to.values.data();
         to.row = row;
-        if constexpr (std::is_floating_point_v<Pixel>) {
-            std::get<sample_kernels<Pixel>>(this->job_.kernels->sample).clean(v, x, c, n);
-        } else {
-            for (std::int64_t i = 0; i < n; ++i) {
-                const auto all = static_cast<stored>(0 - c[i]);
-                v[i] = static_cast<stored>((static_cast<stored>(x[i]) & all) | (stored_as<Pixel>::flip & ~all));
-            }
-        }
+        std::get<pixel_kernels<stored>>(this->job_.kernels->pixel)
+            .clean(v, reinterpret_cast<const stored*>(x), c, stored_as<Pixel>::flip, n);
         return v;
     }
 
     std::int64_t time_ = 0;
-    std::array<counts_of_row, 18> counts_;
-    std::array<values_of_row, std::is_floating_point_v<Pixel> ? 2 : 18> values_;
+    // Of floats sixteen live. More of integers would only take room in the caches.
+    std::array<counts_of_row, std::is_floating_point_v<Pixel> ? 18 : 2> counts_;
+    std::array<values_of_row, 2> values_;
 };
 
 /// Rows of one plane with their weights, 1 or 0 where none are given. Integers, of 8 or 16 bits, as floats.
