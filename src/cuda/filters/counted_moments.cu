@@ -21,7 +21,7 @@ struct byte_moments {
     std::uint64_t above;  ///< numerator of the variance, below 2^50: n times their squares - sum^2
 
     __device__ int total() const { return sum + 128 * n; }
-    /// Whether mean and deviation are x and 0.
+    /// Whether the mean is x, and with squares the deviation 0.
     __device__ bool is_flat(int x) const { return total() == x * n && above == 0; }
 };
 __device__ byte_moments moments_of(const sums_and_counts<window_sums<u32, true>>& w, int j) {
@@ -67,18 +67,15 @@ __device__ __noinline__ void store_by_definition(const real_finish& to, const th
 
 // ---- in single precision --------------------------------------------------------------------------------------------
 
-/// 1 / n within 2^-24 + 2^-46 of it, for n < 2^23 above 0: 1 - n y is exact.
+/// 1 / n within 2^-24 + 2^-46 of it, for n of 1 to 2^23: 1 - n y is exact.
 __device__ float float_inverse_of(int n) {
     const float count = static_cast<float>(n), y = inverse_approximately(count);
     return __fmaf_rn(y, __fmaf_rn(-count, y, 1.0f), y);
 }
 
-/// Pixels whose totals are all below 2^24.
-constexpr int narrow_pixels = (1 << 24) / 255;
-
 /// The mean's definition, from y = float_inverse_of(n). `low` is what a float does not hold of a total: q has an error
 /// of 2^-23 of itself, so what the total is above n q is exact, and at most 2^-21 of it, and the sum misses the
-/// quotient by less than 2^-44. It is at least 2^-42 of itself away from halfway between two floats, unless it lies
+/// quotient by less than 2^-44. It is above 2^-43 of itself away from halfway between two floats, unless it lies
 /// there; then n is 2^17, whose inverse is exact.
 template <bool Narrow>
 __device__ float float_mean_of(int total, int n, float y) {
@@ -99,7 +96,7 @@ __device__ narrowed float_deviation_of(double above, int n, float y) {
 
 // ---- kernels --------------------------------------------------------------------------------------------------------
 
-/// Whether counts are words.
+/// Whether counts are words, if they are wanted.
 __device__ bool has_words(const run_output& count) {
     return count.data == nullptr || count.type != dtype::f64;
 }
@@ -185,7 +182,7 @@ class own_pixels {
     int next_[Rows], next_mask_[Rows];
 };
 
-/// Whether a window of so many pixels has a result.
+/// How many pixels of a window must count for a result.
 __device__ u32 least_of(const real_finish& to) {
     return to.least < 4e9 ? static_cast<u32>(to.least) : ~0u;
 }
