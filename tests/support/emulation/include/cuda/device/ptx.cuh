@@ -62,7 +62,7 @@ inline float root_within_two_units(float x) {
 }
 
 inline float power_of_two_approximately(float x) {
-    return x < -126 ? 0 : std::exp2(x);
+    return x < -126 ? 0 : x == 0 ? 1 : float_about(std::exp2(double{x}));
 }
 
 inline float inverse_approximately(float x) {
