@@ -629,6 +629,40 @@ TEST_F(real_windows_test, masked_bytes_of_planes_and_of_none_that_count) {
     }
 }
 
+/// Of factors that put the threshold of one pixel so near it that single precision may be wrong.
+TEST_F(real_windows_test, masked_thresholds_beside_their_pixels_are_decided) {
+    constexpr std::int64_t rows = 5, cols = 60;
+    std::mt19937_64 random(20261204);
+    const view_shape bytes = test::packed(dtype::u8, rows, cols, 1), wide = test::packed(dtype::f64, rows, cols, 1);
+    placed image(bytes, 0, 0), mask = image, mean(wide, 0, 0), deviation = mean, result = image;
+    fill(image.view(), pattern::random, 15);
+    fill_mask(random, mask.view());
+    const filter_inputs inputs{.image = image.view(), .mask = mask.view()},
+        on_device{.image = upload(image), .mask = upload(mask)};
+    const any_view results = upload(result);
+    const filter_options options{.window = window_extents{2, 2, 3, 2}, .threads = 1};
+    local_statistics(inputs, {.mean = mean.view(), .deviation = deviation.view()}, options);
+    int tried = 0;
+    for (std::int64_t i = 0; i < rows * cols && !HasFailure(); i += 7) {
+        const double x = static_cast<const u8*>(image.view().data)[i],
+                     m = static_cast<const double*>(mean.view().data)[i],
+                     s = static_cast<const double*>(deviation.view().data)[i];
+        if (static_cast<const u8*>(mask.view().data)[i] == 0 || s < 1) continue;
+        ++tried;
+        for (int step = 0; step < 16; ++step) {
+            const double limit = x + std::ldexp(step % 2 == 0 ? 1 : -1, -23 + step / 2);
+            for (const auto& [method, k] :
+                 {std::pair{threshold_method::bradley, 1 - limit / m}, {threshold_method::niblack, (limit - m) / s}}) {
+                const threshold_rule rule{.method = method, .k = k};
+                cuda::adaptive_threshold(on_device, {results}, stream(), rule, options);
+                adaptive_threshold(inputs, {result.view()}, rule, options);
+                expect_fetched(result, results, std::string(name_of(method)) + ", k " + std::to_string(k));
+            }
+        }
+    }
+    EXPECT_GT(tried, 10);
+}
+
 /// Without a mask, how many pixels the windows have is still a result. Above 2^18 pixels only means slide.
 TEST_F(real_windows_test, integers_that_all_count_are_counted) {
     const window_extents near{2, 3, 4, 1}, far{139, 139, 470, 470};
@@ -645,7 +679,7 @@ TEST_F(real_windows_test, integers_that_all_count_are_counted) {
             const filters::window_job job = filters::windows_of(filters::part_of(inputs), options);
             ASSERT_TRUE(cuda::real_slides(job, false));
             ASSERT_EQ(cuda::real_slides(job, true), type == dtype::u8 && !large);
-            const auto result_of = [&](dtype of) { return placed(test::packed(of, rows, cols, 1), 0, 1); };
+            const auto result_of = [&](dtype of) { return placed(test::packed(of, s.rows, s.cols, 1), 0, 1); };
             placed contrast = result_of(dtype::f32), count = result_of(dtype::u32);
             const any_view contrasts = upload(contrast), counts = upload(count);
             cuda::local_contrast(on_device, {contrasts, counts}, stream(), {}, options);
