@@ -21,7 +21,7 @@ struct byte_moments {
     std::uint64_t above;  ///< numerator of the variance, below 2^50: n times their squares - sum^2
 
     __device__ int total() const { return sum + 128 * n; }
-    /// Whether mean and deviation are x and 0.
+    /// Whether the mean is x, and with squares the deviation 0.
     __device__ bool is_flat(int x) const { return total() == x * n && above == 0; }
 };
 __device__ byte_moments moments_of(const sums_and_counts<window_sums<u32, true>>& w, int j) {
@@ -67,18 +67,15 @@ __device__ __noinline__ void store_by_definition(const real_finish& to, const th
 
 // ---- in single precision --------------------------------------------------------------------------------------------
 
-/// 1 / n within 2^-24 + 2^-46 of it, for n < 2^23 above 0: 1 - n y is exact.
+/// 1 / n within 2^-24 + 2^-46 of it, for n of 1 to 2^23: 1 - n y is exact.
 __device__ float float_inverse_of(int n) {
     const float count = static_cast<float>(n), y = inverse_approximately(count);
     return __fmaf_rn(y, __fmaf_rn(-count, y, 1.0f), y);
 }
 
-/// Pixels whose totals are all below 2^24.
-constexpr int narrow_pixels = (1 << 24) / 255;
-
 /// The mean's definition, from y = float_inverse_of(n). `low` is what a float does not hold of a total: q has an error
 /// of 2^-23 of itself, so what the total is above n q is exact, and at most 2^-21 of it, and the sum misses the
-/// quotient by less than 2^-44. It is at least 2^-42 of itself away from halfway between two floats, unless it lies
+/// quotient by less than 2^-44. It is above 2^-43 of itself away from halfway between two floats, unless it lies
 /// there; then n is 2^17, whose inverse is exact.
 template <bool Narrow>
 __device__ float float_mean_of(int total, int n, float y) {
@@ -99,7 +96,7 @@ __device__ narrowed float_deviation_of(double above, int n, float y) {
 
 // ---- kernels --------------------------------------------------------------------------------------------------------
 
-/// Whether counts are words.
+/// Whether counts are words, if they are wanted.
 __device__ bool has_words(const run_output& count) {
     return count.data == nullptr || count.type != dtype::f64;
 }
@@ -116,7 +113,9 @@ struct output_rows {
     __device__ output_rows(const run_output& to, const Batch& batch) {
 #pragma unroll
         for (int j = 0; j < Rows; ++j)
-            row[j] = to.data == nullptr ? nullptr : reinterpret_cast<T*>(to.data + (batch.row + j) * to.row_stride);
+            row[j] = to.data == nullptr
+                         ? nullptr
+                         : reinterpret_cast<T*>(to.data + (batch.row + j) * to.row_stride) + batch.channel;
     }
     __device__ void store(int j, int element, T x) const {
         if (row[0] != nullptr) store_streaming(row[j] + element, x);
@@ -143,15 +142,15 @@ class own_pixels {
     template <typename Batch>
     __device__ own_pixels(const fused_view& t, const Batch& batch)
         : t_(t),
-          channel_(batch.channel),
           last_(batch.end - 1),
           step_(batch.threads),
           nodata_(t.has_nodata ? static_cast<int>(t.nodata & 0xffu) : -1) {
 #pragma unroll
         for (int j = 0; j < Rows; ++j) {
             const int row = batch.row + (j < batch.valid ? j : 0);
-            image_[j] = reinterpret_cast<const u8*>(t.image + row * t.image_stride);
-            mask_[j] = reinterpret_cast<const u8*>(t.mask.image + row * t.mask.image_stride);
+            image_[j] = reinterpret_cast<const u8*>(t.image + row * t.image_stride) + batch.channel;
+            mask_[j] = reinterpret_cast<const u8*>(t.mask.image + row * t.mask.image_stride) +
+                       (t.mask.channels == 1 ? 0 : batch.channel);
         }
         ask(batch.begin + batch.thread);
     }
@@ -171,7 +170,7 @@ class own_pixels {
   private:
     __device__ void ask(int col) {
         col = col < last_ ? col : last_;
-        const int element = col * t_.channels + channel_, place = t_.mask.channels == 1 ? col : element;
+        const int element = col * t_.channels, place = t_.mask.channels == 1 ? col : element;
 #pragma unroll
         for (int j = 0; j < Rows; ++j) {
             next_[j] = image_[j][element];
@@ -180,22 +179,28 @@ class own_pixels {
     }
 
     const fused_view& t_;
-    int channel_, last_, step_, nodata_;
+    int last_, step_, nodata_;
     const u8 *image_[Rows], *mask_[Rows];
     int next_[Rows], next_mask_[Rows];
 };
 
-/// Whether a window of so many pixels has a result.
+/// How many pixels of a window must count for a result.
 __device__ u32 least_of(const real_finish& to) {
     return to.least < 4e9 ? static_cast<u32>(to.least) : ~0u;
 }
+
+/// Loaded at once, so that which result a pixel has is no branch.
+struct alignas(16) threshold_verdict {
+    float error;  ///< above it a margin decides
+    u32 yes, fill;
+    u32 least;  ///< what must count for a result
+};
 
 /// What all threads of a block share; of their registers few are left.
 struct threshold_decision {
     threshold_terms terms;
     float4 rule;  ///< a float_rule's at_zero, mean, deviation, product
-    float error;
-    u8 yes, fill;
+    threshold_verdict verdict;
     u32 flat_exceeds[8];  ///< bit x: whether x exceeds the threshold where all pixels of a window are x
 };
 
@@ -222,45 +227,56 @@ __global__ __maxnreg__(counted_moment_registers) void counted_threshold_kernel(c
         // Of other methods nothing is known in single precision.
         const bool decides = terms.method <= threshold_method::wolf && rule.decides();
         s.rule = {rule.at_zero, rule.mean, rule.deviation, rule.product};
-        s.error = decides ? rule.error : INFINITY;
+        s.verdict = {decides ? rule.error : INFINITY, static_cast<u32>(to.yes),
+                     binary ? static_cast<u32>(to.mean.fill) : 0, least_of(to)};
         s.terms = terms;
-        s.yes = static_cast<u8>(to.yes);
-        s.fill = binary ? static_cast<u8>(to.mean.fill) : u8{0};
     }
     for (int x = static_cast<int>(threadIdx.x); x < 256; x += static_cast<int>(blockDim.x)) {
         const unsigned bits = __ballot_sync(~0u, x > limit_of(terms, x, x, 0));
         if (x % 32 == 0) s.flat_exceeds[x / 32] = bits;
     }
-    const u32 least = least_of(to);
+    // Warps are together again: else the compiler makes all shuffles twice.
+    __syncwarp();
     for_each_batch<Slide>(t, [&](const auto& batch) {
         own_pixels<rows> own(t, batch);
         const auto define = [&](int j, int element, bool given, int x, const byte_moments& m) {
             store_by_definition(to, s.terms, batch.row + j, element, given, x, m.total(), as_double(m.above), m.n);
         };
-        if (!in_words)
+        const auto verdict_of_flat = [&](int x) {
+            return (s.flat_exceeds[x / 32] >> (x % 32) & 1u) != 0 ? static_cast<u8>(s.verdict.yes) : u8{0};
+        };
+        // All by the definition, but what it says of flat windows, which is known.
+        if (!in_words || s.verdict.error == INFINITY)
             return batch.for_each_column(false, [&](int col, const typename Slide::sums& w) {
                 own.take(col);
                 for (int j = 0; j < rows && j < batch.valid; ++j) {
                     const byte_moments m = moments_of(w, j);
-                    const bool given = own.counts[j] & (static_cast<u32>(m.n) >= least);
-                    define(j, col * t.channels + batch.channel, given, own.x[j], m);
+                    const int x = own.x[j], row = batch.row + j, element = col * t.channels + batch.channel;
+                    const bool given = own.counts[j] & (static_cast<u32>(m.n) >= s.verdict.least);
+                    if (binary & given & m.is_flat(x)) {
+                        reinterpret_cast<u8*>(to.mean.data + row * to.mean.row_stride)[element] = verdict_of_flat(x);
+                        if (to.count.data != nullptr) store_element(to.count, row, element, m.n);
+                    } else {
+                        define(j, element, given, x, m);
+                    }
                 }
             });
         const output_rows<u8, rows> result(to.mean, batch);
         const count_rows<rows> count(to.count, batch);
         batch.for_each_column(false, [&](int col, const typename Slide::sums& w) {
-            const int element = col * t.channels + batch.channel;
+            const int element = col * t.channels;
             own.take(col);
             // All rows' before the first is written, so that they do not wait for each other.
             byte_moments m[rows];
             bool given[rows], doubtful = false;
             float margin[rows];  // by how much a threshold exceeds its pixel
             const float4 rule = s.rule;
-            const auto in_doubt = [&](int j) { return given[j] & !(fabsf(margin[j]) > s.error); };
+            const threshold_verdict verdict = s.verdict;
+            const auto in_doubt = [&](bool is_given, float by) { return is_given & !(fabsf(by) > verdict.error); };
 #pragma unroll
             for (int j = 0; j < rows; ++j) {
                 m[j] = moments_of(w, j);
-                given[j] = own.counts[j] & (static_cast<u32>(m[j].n) >= least);
+                given[j] = own.counts[j] & (static_cast<u32>(m[j].n) >= verdict.least);
                 const float y = float_inverse_of(m[j].n), mean = __fmaf_rn(static_cast<float>(m[j].sum), y, 128.0f);
                 float limit = __fmaf_rn(rule.y, mean, rule.x);
                 if constexpr (squares) {
@@ -270,23 +286,24 @@ __global__ __maxnreg__(counted_moment_registers) void counted_threshold_kernel(c
                     limit = __fmaf_rn(deviation, __fmaf_rn(rule.w, mean, rule.z), limit);
                 }
                 margin[j] = limit - static_cast<float>(own.x[j]);
-                doubtful |= in_doubt(j);
+                doubtful |= in_doubt(given[j], margin[j]);
             }
 #pragma unroll
             for (int j = 0; j < rows; ++j) {
                 if (j >= batch.valid) break;
                 count.store(j, element, m[j].n);
-                result.row[j][element] = given[j] ? (margin[j] < 0 ? s.yes : u8{0}) : s.fill;
+                const u32 decided = margin[j] < 0 ? verdict.yes : 0;
+                result.row[j][element] = static_cast<u8>(given[j] ? decided : verdict.fill);
             }
             if (!doubtful) return;
 #pragma unroll
             for (int j = 0; j < rows; ++j) {
-                if (j >= batch.valid || !in_doubt(j)) continue;
+                if (j >= batch.valid || !in_doubt(given[j], margin[j])) continue;
                 const int x = own.x[j];
                 if (m[j].is_flat(x))
-                    result.row[j][element] = (s.flat_exceeds[x / 32] >> (x % 32) & 1u) != 0 ? s.yes : u8{0};
+                    result.row[j][element] = verdict_of_flat(x);
                 else
-                    define(j, element, true, x, m[j]);
+                    define(j, element + batch.channel, true, x, m[j]);
             }
         });
     });
@@ -313,7 +330,7 @@ __global__ __maxnreg__(counted_moment_registers) void counted_moment_kernel(cons
             const count_rows<rows> count(to.count, batch);
             const auto mean_fill = static_cast<float>(to.mean.fill), fill = static_cast<float>(to.deviation.fill);
             batch.for_each_column(false, [&](int col, const sums& w) {
-                const int element = col * t.channels + batch.channel;
+                const int element = col * t.channels;
                 // As for thresholds.
                 byte_moments m[rows];
                 bool given[rows], doubtful[rows];
@@ -334,7 +351,7 @@ __global__ __maxnreg__(counted_moment_registers) void counted_moment_kernel(cons
                     means.store(j, element, mean[j]);
                     deviations.store(j, element, deviation[j]);
                     count.store(j, element, m[j].n);
-                    if (doubtful[j]) define(j, element, true, 0, m[j]);
+                    if (doubtful[j]) define(j, element + batch.channel, true, 0, m[j]);
                 }
             });
         };
@@ -344,7 +361,7 @@ __global__ __maxnreg__(counted_moment_registers) void counted_moment_kernel(cons
             const count_rows<rows> count(to.count, batch);
             const auto fill = static_cast<float>(to.mean.fill);
             batch.for_each_column(false, [&](int col, const sums& w) {
-                const int element = col * t.channels + batch.channel;
+                const int element = col * t.channels;
                 own.take(col);
                 byte_moments m[rows];
                 bool doubtful[rows];
@@ -368,7 +385,7 @@ __global__ __maxnreg__(counted_moment_registers) void counted_moment_kernel(cons
                     if (j >= batch.valid) break;
                     count.store(j, element, m[j].n);
                     result.store(j, element, contrast_of[j]);
-                    if (doubtful[j]) define(j, element, true, own.x[j], m[j]);
+                    if (doubtful[j]) define(j, element + batch.channel, true, own.x[j], m[j]);
                 }
             });
         };

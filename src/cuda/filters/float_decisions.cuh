@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/visit_types.hpp"
+#include "cuda/device/exact_doubles.cuh"
 #include "cuda/filters/threshold_formulas.cuh"
 
 #include <cmath>
@@ -10,14 +11,8 @@
 /// Results of 8-bit images by less than their definitions in double, which decide where these are in doubt.
 namespace boxsum::cuda {
 
-/// An integer below 2^52 without a conversion, of which a multiprocessor makes few.
-__device__ inline double as_double(std::uint64_t x) {
-    return __hiloint2double(static_cast<int>(0x43300000u | static_cast<u32>(x >> 32)), static_cast<int>(x)) - 0x1p52;
-}
-
-__device__ inline double as_double(int x) {
-    return __hiloint2double(0x43300000, static_cast<int>(static_cast<u32>(x) ^ 0x80000000u)) - (0x1p52 + 0x1p31);
-}
+/// Pixels whose totals are all below 2^24, so that floats have them.
+inline constexpr int narrow_pixels = (1 << 24) / 255;
 
 /// The float that a double x is rounded to, |x| normal as a float. `doubtful`: one within 2^-38 of it might be rounded
 /// to another.
@@ -40,11 +35,11 @@ struct narrowed {
 
 /// T = at_zero + mean * m + deviation * s + product * m * s, and how far it may be off in single precision.
 ///
-/// With u = 2^-24: a sum of at most 2^18 centred pixels, |S| / n <= 128, times 1 / n has an error of 256 u, and m =
-/// that + 128 one of 512 u. The numerator of the variance, below 2^50, is made of two halves with an error of 2 u, its
-/// root has half of that and 2 u of its own, s = root / n <= 128 two more: 5 u or 640 u in all. The rest are the
-/// roundings of the coefficients, products and sums, each of its magnitude with m <= 255, x <= 255; 1 % covers what is
-/// of second order, and the definition's own roundings, some 2^-48 of the magnitudes, lie far below.
+/// With u = 2^-24: a sum S of n centred pixels, of which |S| / n <= 128 is all that matters, times 1 / n has an error
+/// of 256 u, and m = that + 128 one of 512 u. The numerator of the variance, below 2^50, is made of two halves with an
+/// error of 2 u, its root has half of that and 2 u of its own, s = root / n <= 128 two more: 5 u or 640 u in all. The
+/// rest are the roundings of the coefficients, products and sums, each of its magnitude with m <= 255, x <= 255; 1 %
+/// covers what is of second order, and the definition's own roundings, some 2^-48 of the magnitudes, lie far below.
 struct float_rule {
     float at_zero, mean, deviation, product, error;
 

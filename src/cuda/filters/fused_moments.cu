@@ -224,8 +224,6 @@ struct float_window {
     double inverse, least;
     float narrow_inverse;
 
-    static constexpr int narrow = (1 << 24) / 255;  ///< pixels whose totals are all below 2^24
-
     float_window() = default;
     __device__ float_window(const float_output& to, int pixels, bool whole)
         : n(pixels), least_off((pixels + 63) / 64), uncut(whole) {
@@ -245,7 +243,7 @@ struct float_window {
         return epsilon * n * (epsilon * n) * (1 + 0x1p-40);
     }
 
-    /// The mean in double, rounded: total / n is at least 2^-42 of itself away from halfway between two floats, since n
+    /// The mean in double, rounded: total / n is above 2^-43 of itself away from halfway between two floats, since n
     /// < 2^18 and a float has 24 bits, unless it lies there. Then n is a multiple of 2^17, of which the inverse is
     /// exact. So whatever is close to the quotient may be rounded. `total` below 2^24: q has an error of at most 1.5
     /// units of its last place, the remainder of the division by it is exact, and the sum misses the quotient by less
@@ -439,7 +437,7 @@ __global__ __maxnreg__(float_registers(Job)) void fused_float_kernel(const __gri
                     }
                 });
             };
-            if (alike && t.rows.full * t.cols.full <= float_window::narrow)
+            if (alike && t.rows.full * t.cols.full <= narrow_pixels)
                 in_turn(std::false_type{});
             else if (alike)
                 in_turn(std::true_type{});

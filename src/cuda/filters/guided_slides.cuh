@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cuda/device/exact_doubles.cuh"
 #include "cuda/filters/guided_sums.cuh"
 #include "cuda/filters/guided_terms.cuh"
 
@@ -12,11 +13,6 @@
 namespace boxsum::cuda {
 
 // ---- in double ------------------------------------------------------------------------------------------------------
-
-/// An integer below 2^52 without a conversion, of which a multiprocessor makes few.
-__device__ inline double as_double(std::uint32_t x) {
-    return __hiloint2double(0x43300000, static_cast<int>(x)) - 0x1p52;
-}
 
 /// Pixel i of a run.
 template <typename Pixel, int K>

@@ -77,8 +77,9 @@ void enqueue_real_threshold(const real_windows& windows, const real_results& res
     to.terms = {formula.method, formula.k, formula.range, formula.p, formula.q, 0, 0};
     to.yes = formula.output == threshold_output::zero_one ? 1 : 255;
     to.extremes = extremes;
-    // Kernels of all pixels' means know no thresholds.
-    launch_windows(windows, !(formula.of_means() && windows.job->sampled()), to, stream);
+    // Kernels of the means of all pixels of floats know no thresholds.
+    const bool means = formula.of_means() && real_terms_of(*windows.job, false) != real_terms::value;
+    launch_windows(windows, !means, to, stream);
 }
 
 }  // namespace boxsum::cuda

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Windows without a table, in double and by additions only (real_windows.cuh): of floating images, and of any whose
-/// pixels may not count.
+/// Windows without a table: of floating images, and of any whose pixels may not count or are counted. By sums that
+/// slide (sliding_samples.cuh, counted_slide.cuh), or in double and by additions only (real_windows.cuh).
 namespace boxsum::cuda {
 
 /// What is summed of every pixel x of weight w, 0 where it does not count.
@@ -70,7 +70,7 @@ large_shape large_shape_of(const filters::window_job& job, int values, std::int6
 std::size_t large_scratch_bytes(const filters::window_job& job, int values, std::int64_t first_row,
                                 std::int64_t end_row);
 
-/// Device memory for the windows of some rows, whatever it holds. Those of means may slide.
+/// Device memory for the windows of some rows, whatever it holds.
 std::size_t real_scratch_bytes(const filters::window_job& job, bool squares, std::int64_t first_row,
                                std::int64_t end_row);
 

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <tuple>
 
 namespace boxsum {
 namespace {
@@ -589,7 +590,114 @@ TEST_F(real_windows_test, deviations_of_masked_bytes_are_rounded_once) {
     }
 }
 
-/// Windows of more columns than sums that slide have room for.
+/// Some planes have pixels that count and one has none; then a window must have more of them than any has.
+TEST_F(real_windows_test, masked_bytes_of_planes_and_of_none_that_count) {
+    std::mt19937_64 random(20261203);
+    const filter_case s{dtype::u8, 25, 90, 1, 3, window(window_extents{3, 2, 4, 4}), border_mode::reflect};
+    placed image(test::packed(dtype::u8, s.rows, s.cols, 1, s.planes), 2, 1), mask = image;
+    fill(image.view(), pattern::random, 8);
+    fill(mask.view(), pattern::random, 9);
+    const view_shape& m = mask.memory.shape;
+    auto* const own = static_cast<u8*>(mask.view().data);
+    for (std::int64_t p = 0; p < m.planes; ++p)
+        for (std::int64_t r = 0; r < m.rows; ++r)
+            for (std::int64_t c = 0; c < m.cols; ++c)
+                own[p * m.plane_stride + r * m.row_stride + c] = p != 1 && random() % 3 == 0 ? 1 : 0;
+    const filter_inputs inputs{.image = image.view(), .mask = mask.view()},
+        on_device{.image = upload(image), .mask = upload(mask)};
+    filter_options options = test::options_of(s);
+    options.fill = 9;
+    for (const std::int64_t least : {std::int64_t{1}, (std::int64_t{1} << 32) + 1}) {
+        options.min_count = least;
+        const auto result_of = [&](dtype type) {
+            return placed(test::packed(type, s.rows, s.cols, 1, s.planes), 1, 0);
+        };
+        placed deviation = result_of(dtype::f32), count = result_of(dtype::u32);
+        const any_view deviations = upload(deviation), counts = upload(count);
+        cuda::local_statistics(on_device, {.deviation = deviations, .count = counts}, stream(), options);
+        local_statistics(inputs, {.deviation = deviation.view(), .count = count.view()}, options);
+        expect_fetched(deviation, deviations, "deviation of at least " + std::to_string(least));
+        expect_fetched(count, counts, "count of at least " + std::to_string(least));
+        for (const threshold_method method :
+             {threshold_method::bradley, threshold_method::wolf, threshold_method::nick}) {
+            placed result = result_of(dtype::u8);
+            const any_view results = upload(result);
+            cuda::adaptive_threshold(on_device, {results}, stream(), {.method = method}, options);
+            adaptive_threshold(inputs, {result.view()}, {.method = method}, options);
+            expect_fetched(result, results, std::string(name_of(method)) + " of at least " + std::to_string(least));
+        }
+    }
+}
+
+/// Of factors that put the threshold of one pixel so near it that single precision may be wrong.
+TEST_F(real_windows_test, masked_thresholds_beside_their_pixels_are_decided) {
+    constexpr std::int64_t rows = 5, cols = 60;
+    std::mt19937_64 random(20261204);
+    const view_shape bytes = test::packed(dtype::u8, rows, cols, 1), wide = test::packed(dtype::f64, rows, cols, 1);
+    placed image(bytes, 0, 0), mask = image, mean(wide, 0, 0), deviation = mean, result = image;
+    fill(image.view(), pattern::random, 15);
+    fill_mask(random, mask.view());
+    const filter_inputs inputs{.image = image.view(), .mask = mask.view()},
+        on_device{.image = upload(image), .mask = upload(mask)};
+    const any_view results = upload(result);
+    const filter_options options{.window = window_extents{2, 2, 3, 2}, .threads = 1};
+    local_statistics(inputs, {.mean = mean.view(), .deviation = deviation.view()}, options);
+    int tried = 0;
+    for (std::int64_t i = 0; i < rows * cols && !HasFailure(); i += 7) {
+        const double x = static_cast<const u8*>(image.view().data)[i],
+                     m = static_cast<const double*>(mean.view().data)[i],
+                     s = static_cast<const double*>(deviation.view().data)[i];
+        if (static_cast<const u8*>(mask.view().data)[i] == 0 || s < 1) continue;
+        ++tried;
+        for (int step = 0; step < 16; ++step) {
+            const double limit = x + std::ldexp(step % 2 == 0 ? 1 : -1, -23 + step / 2);
+            for (const auto& [method, k] :
+                 {std::pair{threshold_method::bradley, 1 - limit / m}, {threshold_method::niblack, (limit - m) / s}}) {
+                const threshold_rule rule{.method = method, .k = k};
+                cuda::adaptive_threshold(on_device, {results}, stream(), rule, options);
+                adaptive_threshold(inputs, {result.view()}, rule, options);
+                expect_fetched(result, results, std::string(name_of(method)) + ", k " + std::to_string(k));
+            }
+        }
+    }
+    EXPECT_GT(tried, 10);
+}
+
+/// Without a mask, how many pixels the windows have is still a result. Above 2^18 pixels only means slide.
+TEST_F(real_windows_test, integers_that_all_count_are_counted) {
+    const window_extents near{2, 3, 4, 1}, far{139, 139, 470, 470};
+    for (const auto& [type, rows, cols, reach] :
+         {std::tuple{dtype::u8, 23, 70, near}, {dtype::u16, 19, 41, near}, {dtype::u8, 140, 480, far}})
+        for (const border_mode border : {border_mode::replicate, border_mode::shrink}) {
+            const bool large = reach.above == far.above;
+            if (large && border == border_mode::shrink) continue;
+            const filter_case s{type, rows, cols, 1, 1, window(reach), border};
+            placed image(test::packed(type, rows, cols, 1), 1, 0);
+            fill(image.view(), pattern::random, 12);
+            const filter_inputs inputs{.image = image.view()}, on_device{.image = upload(image)};
+            const filter_options options = test::options_of(s);
+            const filters::window_job job = filters::windows_of(filters::part_of(inputs), options);
+            ASSERT_TRUE(cuda::real_slides(job, false));
+            ASSERT_EQ(cuda::real_slides(job, true), type == dtype::u8 && !large);
+            const auto result_of = [&](dtype of) { return placed(test::packed(of, s.rows, s.cols, 1), 0, 1); };
+            placed contrast = result_of(dtype::f32), count = result_of(dtype::u32);
+            const any_view contrasts = upload(contrast), counts = upload(count);
+            cuda::local_contrast(on_device, {contrasts, counts}, stream(), {}, options);
+            local_contrast(inputs, {contrast.view(), count.view()}, {}, options);
+            expect_fetched(contrast, contrasts, test::text_of(s) + ": contrast");
+            expect_fetched(count, counts, test::text_of(s) + ": count of contrast");
+            for (const threshold_method method : {threshold_method::bradley, threshold_method::sauvola}) {
+                placed result = result_of(dtype::u8), number = result_of(dtype::u32);
+                const any_view results = upload(result), numbers = upload(number);
+                cuda::adaptive_threshold(on_device, {results, numbers}, stream(), {.method = method}, options);
+                adaptive_threshold(inputs, {result.view(), number.view()}, {.method = method}, options);
+                expect_fetched(result, results, test::text_of(s) + ": " + std::string(name_of(method)));
+                expect_fetched(number, numbers, test::text_of(s) + ": count of a threshold");
+            }
+        }
+}
+
+/// Windows of more columns than sums of squares that slide have room for; sums alone have blocks of 512 threads.
 TEST_F(real_windows_test, wide_windows_of_masked_bytes_are_added) {
     const filter_case s{dtype::u8, 9, 1400, 1, 1, window(window_extents{2, 1, 600, 530}), border_mode::mirror};
     std::mt19937_64 random(20261201);
@@ -601,10 +709,18 @@ TEST_F(real_windows_test, wide_windows_of_masked_bytes_are_added) {
     const filter_options options = test::options_of(s);
     const filters::window_job job = filters::windows_of(filters::part_of(inputs), options);
     ASSERT_TRUE(!cuda::real_slides(job, true) && cuda::real_supports(job, true));
+    ASSERT_TRUE(cuda::real_slides(job, false));
+    ASSERT_EQ(cuda::fused_shape_of(job, cuda::sliding_sums_of(job, false), s.rows).threads, 512);
+    const filter_inputs on_device{.image = upload(image), .mask = upload(mask)};
     const any_view result = upload(deviation);
-    cuda::local_statistics({.image = upload(image), .mask = upload(mask)}, {.deviation = result}, stream(), options);
+    cuda::local_statistics(on_device, {.deviation = result}, stream(), options);
     local_statistics(inputs, {.deviation = deviation.view()}, options);
     expect_fetched(deviation, result, test::text_of(s));
+    placed exceeds(image.memory.shape, 0, 0);
+    const any_view exceed = upload(exceeds);
+    cuda::adaptive_threshold(on_device, {exceed}, stream(), {.method = threshold_method::bradley}, options);
+    adaptive_threshold(inputs, {exceeds.view()}, {.method = threshold_method::bradley}, options);
+    expect_fetched(exceeds, exceed, test::text_of(s) + ": bradley");
 }
 
 /// Parts, strips of host memory, and channels: what a pixel's result is depends on nothing but its window.

@@ -49,16 +49,24 @@ inline std::uint32_t signs_of(std::uint32_t a, std::uint32_t b) {
     return (a >> 31 != 0 ? 0xffu : 0u) | (b >> 31 != 0 ? 0xff00u : 0u);
 }
 
+/// One of the two floats around x, which bits of the nearer one choose: a device's approximations are off by up to a
+/// unit, too, whether or not a float has the result.
+inline float float_about(double x) {
+    const auto nearest = static_cast<float>(x);
+    if (x == 0 || std::popcount(std::bit_cast<std::uint32_t>(nearest)) % 2 == 0) return nearest;
+    return std::nextafter(nearest, nearest > x ? 0 : INFINITY);
+}
+
 inline float root_within_two_units(float x) {
-    return std::sqrt(x);
+    return float_about(std::sqrt(double{x}));
 }
 
 inline float power_of_two_approximately(float x) {
-    return x < -126 ? 0 : std::exp2(x);
+    return x < -126 ? 0 : x == 0 ? 1 : float_about(std::exp2(double{x}));
 }
 
 inline float inverse_approximately(float x) {
-    return 1 / x;
+    return float_about(1 / double{x});
 }
 
 inline double inverse_root_approximately(double x) {
