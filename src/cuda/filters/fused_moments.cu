@@ -27,7 +27,7 @@ struct compared {
 };
 
 /// Copies a thread's columns of a batch's rows, of an image of one channel, to `beside`; for rows that are not valid
-/// those of the last that is.
+/// some row that is.
 template <int N, int K, typename Batch>
 __device__ void copy_own_pixels(const compared<u8>& image, const Batch& batch) {
     const char* own = image.image + batch.row * image.row_stride + batch.own();
@@ -37,7 +37,7 @@ __device__ void copy_own_pixels(const compared<u8>& image, const Batch& batch) {
         if (j + 1 < batch.valid) own += image.row_stride;
     }
 }
-/// The same pixels: of `beside` where they wait there.
+/// Those pixels: from `beside` where they wait there. What rows that are not valid have is stored nowhere.
 template <bool Waits, int N, int K, typename Batch>
 __device__ void own_pixels(u32 (&to)[N][K / 4], const compared<u8>& image, const Batch& batch) {
     if constexpr (Waits) wait_for_copies<1>();

@@ -48,8 +48,8 @@ class workspace_use {
     int exceptions_;
 };
 
-/// The last bytes of a workspace, from a multiple of 256 on, as scratch of a call, which may find anything there. At the
-/// end, so that a record which zeroes all it has where its epochs end has all before it.
+/// The last bytes of a workspace, from a multiple of 256 on, as scratch of a call, which may find anything there. At
+/// the end, so that a record which zeroes all it has where its epochs end has all before it.
 class workspace_end {
   public:
     /// `needed`: as workspace_use has it, at least `bytes`.
