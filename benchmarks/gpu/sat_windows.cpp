@@ -32,7 +32,8 @@ enum class sampled { no, mask, weights, nan_pixels, guide, colours, smooth_radii
 
 /// Sums of integers are exact in double, and those of multiples of 2^-24 below 1. Those of values around 0 are not
 /// where windows hold many: they are finer than their largest sum. Every pixel of a flat image is a tie of Niblack's.
-enum class image_values { integers, uniform, gaussian, flat };
+/// Confidences are weights e^(-x^2) beside integers, with bits too fine for sums that slide.
+enum class image_values { integers, uniform, gaussian, flat, confidences };
 
 struct window_case {
     const char* name;
@@ -62,6 +63,8 @@ constexpr window_case cases[] = {
     {"local contrast 8u", filter::contrast, dtype::u8, dtype::f32},
     {"box mean 8u, mask, count", filter::mean, dtype::u8, dtype::u8, sampled::mask},
     {"box mean 8u, weights, count", filter::mean, dtype::u8, dtype::u8, sampled::weights},
+    {"box mean 16u, confidences, count", filter::mean, dtype::u16, dtype::u16, sampled::weights,
+     threshold_method::sauvola, image_values::confidences},
     {"Bradley 8u, mask, count", filter::threshold, dtype::u8, dtype::u8, sampled::mask, threshold_method::bradley},
     {"Sauvola 8u, mask, count", filter::threshold, dtype::u8, dtype::u8, sampled::mask, threshold_method::sauvola},
     {"mean and deviation 8u, mask", filter::statistics, dtype::u8, dtype::f32, sampled::mask},
@@ -346,6 +349,7 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
             for (float& v : values) {
                 const auto r = static_cast<float>(random() % 256);
                 v = r < 64 ? (nan ? std::nanf("") : 0.f) : r;
+                if (job.c.values == image_values::confidences && v > 0) v = std::exp(-(v / 64) * (v / 64));
             }
             BOXSUM_CUDA_TRY(cudaMemcpy(nan ? sets[0].image.data() : sets[0].samples.data(), values.data(), 4 * pixels,
                                        cudaMemcpyHostToDevice));

@@ -43,7 +43,7 @@ class device_convolve : public test::gpu_stream_test {
     bool is_zero(cuda::workspace& workspace) const {
         const auto bytes = static_cast<std::int64_t>(workspace.bytes());
         std::vector<std::uint8_t> found(workspace.bytes(), 1);
-        const cuda::workspace_use use(workspace, 0, workspace.device(), stream());
+        const cuda::workspace_use use(workspace, 0, workspace.device(), stream(), cuda::all_of_workspace);
         if (bytes > 0)
             cuda::copy(image_view<const std::uint8_t>(static_cast<const std::uint8_t*>(use.data()), 1, bytes),
                        image_view<std::uint8_t>(found.data(), 1, bytes), stream());

@@ -1,6 +1,8 @@
 // Filters on devices whose blocks have 99 KiB of shared memory, as those of compute capability 8.6, 8.9 and 12.0:
 // windows that an H200 takes with larger blocks come out of smaller ones.
 
+#include "cuda/filters/real_windows.hpp"
+#include "filters/filter_jobs.hpp"
 #include "support/emulation/settings.hpp"
 #include "support/guided_reference.hpp"
 
@@ -9,6 +11,7 @@
 #include <boxsum/cuda/guided_filter.hpp>
 #include <boxsum/cuda/sat.hpp>
 #include <boxsum/error.hpp>
+#include <boxsum/filters.hpp>
 
 #include <gtest/gtest.h>
 
@@ -80,6 +83,22 @@ TEST(small_blocks, take_wide_windows_of_floats) {
                 ASSERT_NEAR(variance[at], static_cast<double>(expected.variance), 1e-9) << r << ", " << c;
             }
     }
+}
+
+/// Sums of bytes leave nothing to additions, whose blocks do not hold these windows here.
+TEST(small_blocks, slide_wide_windows_of_masked_bytes) {
+    constexpr std::int64_t rows = 4, cols = 910;
+    const std::vector<std::uint8_t> pixels = random_values<std::uint8_t>(rows * cols, 5);
+    const image_view<const std::uint8_t> image{pixels.data(), rows, cols};
+    const filter_options options{.window = window_extents{1, 2, 450, 450}, .nodata = 7};
+    std::vector<float> expected(rows * cols), found(rows * cols, -1);
+    local_statistics({image}, {.deviation = image_view<float>(expected.data(), rows, cols)}, options);
+    const scoped_settings device(small_blocks);
+    const filters::window_job job = filters::windows_of(filters::part_of(filter_inputs{image}), options);
+    EXPECT_TRUE(cuda::real_slides(job, true) && !cuda::real_supports(job, true));
+    const cuda::stream stream;
+    cuda::local_statistics({image}, {.deviation = image_view<float>(found.data(), rows, cols)}, stream, options);
+    EXPECT_EQ(found, expected);
 }
 
 TEST(small_blocks, take_wide_windows_with_a_guide) {

@@ -126,7 +126,7 @@ void convolve_plan::run_async(const convolve_inputs& inputs, const convolve_outp
     const workspace_end space(workspace, s.views.bytes, s.views.bytes, s.device, stream);
     const device_scope scope(s.device);
     s.views.enqueue(s.algorithm, inputs.image.data, outputs.result.data, s.weights.data(), space.data(), stream);
-    if (s.views.bytes > 0) space.clear(stream);
+    if (s.views.bytes > 0) space.leave();
 }
 
 // ---- without a plan -------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ void convolve_async(const convolve_inputs& inputs, const convolve_outputs& outpu
     std::byte* const d_weights = space.data() + views.bytes;
     BOXSUM_CUDA_TRY(cudaMemcpyAsync(d_weights, weights.data(), weights.size(), cudaMemcpyHostToDevice, stream.get()));
     views.enqueue(algorithm, inputs.image.data, outputs.result.data, d_weights, space.data(), stream);
-    space.clear(stream);
+    space.leave();
 }
 
 void convolve(const convolve_inputs& inputs, const convolve_outputs& outputs, stream_ref stream,

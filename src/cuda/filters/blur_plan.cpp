@@ -84,7 +84,7 @@ void variable_blur_plan::run_async(const variable_inputs& inputs, const filter_o
         enqueue_order_table(inputs.image, plane, table, stream);
         enqueue_blur(inputs, outputs.result, plane, table, s.largest, s.options.rounding, stream);
     }
-    held.clear(stream);
+    held.leave();
 }
 
 void variable_blur_async(const variable_inputs& inputs, const filter_outputs& outputs, workspace& workspace,

@@ -89,7 +89,7 @@ void box_hessian_plan::run_async(const blob_inputs& inputs, const hessian_output
     for (std::int64_t plane = 0; plane < s.image.shape.planes; ++plane)
         with_table(inputs.image, plane, held.data(), stream,
                    [&](const auto& table) { enqueue_hessian(table, s.scale, outputs.determinant, plane, stream); });
-    held.clear(stream);
+    held.leave();
 }
 
 void box_hessian_async(const blob_inputs& inputs, const hessian_outputs& outputs, workspace& workspace,
@@ -167,7 +167,7 @@ std::vector<blob> find_blobs(const blob_inputs& inputs, workspace& workspace, st
                                             cudaMemcpyDeviceToHost, stream.get()));
             stream.synchronize();
         }
-        held.clear(stream);
+        held.leave();
     }
     all.found.reserve(list.size());
     for (const hessian_maximum& m : list) {

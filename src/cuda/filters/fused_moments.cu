@@ -27,7 +27,7 @@ struct compared {
 };
 
 /// Copies a thread's columns of a batch's rows, of an image of one channel, to `beside`; for rows that are not valid
-/// those of the last that is.
+/// some row that is.
 template <int N, int K, typename Batch>
 __device__ void copy_own_pixels(const compared<u8>& image, const Batch& batch) {
     const char* own = image.image + batch.row * image.row_stride + batch.own();
@@ -37,7 +37,7 @@ __device__ void copy_own_pixels(const compared<u8>& image, const Batch& batch) {
         if (j + 1 < batch.valid) own += image.row_stride;
     }
 }
-/// The same pixels: of `beside` where they wait there.
+/// Those pixels: from `beside` where they wait there. What rows that are not valid have is stored nowhere.
 template <bool Waits, int N, int K, typename Batch>
 __device__ void own_pixels(u32 (&to)[N][K / 4], const compared<u8>& image, const Batch& batch) {
     if constexpr (Waits) wait_for_copies<1>();
@@ -529,11 +529,14 @@ struct binary_output {
     exact_divisor times;  ///< of its multiplier, by which sums are scaled
 };
 
-/// The decision in double for a window whose pixels are not all x. `above`: the numerator of the variance.
+/// The decision in double. `above`: the numerator of the variance, or 0 where nothing asks for it.
 __device__ __noinline__ bool exceeds_exactly(const threshold_terms& terms, int x, int sum, std::uint64_t above, int n) {
-    const auto count = static_cast<double>(n);
-    const double m = static_cast<double>(sum + 128ll * n) / count;
-    const double s = sqrt(static_cast<double>(above) / (count * count));
+    double m = x, s = 0;
+    if (above != 0 || sum != (x - 128) * n) {
+        const auto count = static_cast<double>(n);
+        m = static_cast<double>(sum + 128ll * n) / count;
+        s = sqrt(static_cast<double>(above) / (count * count));
+    }
     return x > limit_of(terms, x, m, s);
 }
 
@@ -644,14 +647,18 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
                 if (least < certain) {
                     own_pixels<Waits, rows, K>(x, image, batch);
                     const u32 error = batch.plain ? to.uncut.error : error_of_cut;
+                    u32 any = 0;  // black pixels exceed nothing
+#pragma unroll
+                    for (int j = 0; j < rows; ++j)
+#pragma unroll
+                        for (int k = 0; k < K / 4; ++k) any |= x[j][k];
 #pragma unroll 1
-                    for (int i = 0; i < K; ++i) {  // pixel and verdict are the lowest bytes
+                    for (int i = any == 0 ? K : 0; i < K; ++i) {  // pixel and verdict are the lowest bytes
                         const auto w = batch.own_window(i);
 #pragma unroll
                         for (int j = 0; j < rows; ++j) {
                             const u32 pixel = x[j][0] & 0xffu;
                             u32 verdict = yes[j][0];
-                            // Black pixels exceed nothing.
                             if (pixel != 0 && excess(w, j, pixel, minus_pixels(j), error) < certain)
                                 verdict = exactly(w, j, static_cast<int>(pixel), batch.height[j] * full);
                             move_down(x[j], 0);

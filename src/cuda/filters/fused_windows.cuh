@@ -34,7 +34,8 @@ inline constexpr int most_fused_threads = 512;
 
 /// What dot products multiply bytes by: so sums of bytes may come multiplied, for nothing.
 struct byte_factors {
-    int even = 0x0000ff01, odd = static_cast<int>(0xff010000u);  ///< of a column and one that leaves, and their halves
+    /// A pixel that enters and one that leaves: an even column's are the lower bytes of a word, an odd one's the upper.
+    int even = 0x0000ff01, odd = static_cast<int>(0xff010000u);
     int all = 0x01010101, minus_all = -1;
 
     byte_factors() = default;

@@ -340,8 +340,7 @@ void guided_filter_plan::run_async(const guided_inputs& inputs, const filter_out
     arguments.add_optional("weights", s.weights, inputs.weights);
     arguments.add_optional("count", s.count, outputs.count);
     if (arguments.meet()) filters::check_memory(inputs, outputs);
-    const workspace_end space(workspace, s.filter.bytes(), s.filter.bytes(), s.filter.device(), stream,
-                              clean_part::none);
+    const workspace_end space(workspace, s.filter.bytes(), s.filter.bytes(), s.filter.device(), stream);
     const device_scope scope(s.filter.device());
     s.filter.enqueue(inputs, outputs, space.data(), stream);
     space.leave();

@@ -129,7 +129,7 @@ void non_local_means_plan::run_async(const non_local_inputs& inputs, const filte
     const workspace_end held(workspace, bytes, bytes, s.device, stream);
     const device_scope scope(s.device);
     s.enqueue(inputs, outputs, held.data(), stream);
-    held.clear(stream);
+    held.leave();
 }
 
 // ---- without a plan -------------------------------------------------------------------------------------------------

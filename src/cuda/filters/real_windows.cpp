@@ -115,14 +115,18 @@ static std::size_t segment_bytes(const window_job& job, real_terms terms, std::i
     return static_cast<std::size_t>(job.shape.channels * shape.segments * shape.segment_cols * bytes + 255) / 256 * 256;
 }
 
+/// Whether blocks of sums that slide may leave windows to additions: sums of bare integers are always exact.
+static bool may_refuse(const window_job& job) {
+    return is_floating(job.shape.type) || job.weighted;
+}
+
 std::size_t refused_bytes(const window_job& job, const fused_shape& shape) {
-    if (!is_floating(job.shape.type) && !job.weighted) return 0;
+    if (!may_refuse(job)) return 0;
     return static_cast<std::size_t>(job.shape.channels * shape.strips * shape.bands * 4 + 255) / 256 * 256;
 }
 
 bool real_slides(const window_job& job, bool squares) {
-    return sliding_supports(job, squares) &&
-           (sliding_sums_of(job, squares) == fused_sums::counted || real_supports(job, squares));
+    return sliding_supports(job, squares) && (!may_refuse(job) || real_supports(job, squares));
 }
 
 namespace {
@@ -164,7 +168,7 @@ std::size_t real_scratch_bytes(const window_job& job, bool squares, std::int64_t
     const std::int64_t rows = end_row - first_row;
     const fused_sums sums = sliding_sums_of(job, squares);
     const std::size_t sliding = fused_scratch_bytes(job, sums, rows);
-    if (sums == fused_sums::counted || sums == fused_sums::counted_squares) return sliding;
+    if (!may_refuse(job)) return sliding;
     return refused_bytes(job, fused_shape_of(job, sums, rows)) + std::max(sliding, adding);
 }
 

@@ -79,9 +79,10 @@ class mask_reader {
   public:
     using run = pixel_run<u8, K>;
 
-    __device__ mask_reader(const fused_view& t, int col, int channel)
+    /// `always`: also asked where there is no mask.
+    __device__ mask_reader(const fused_view& t, int col, int channel, bool always = true)
         : t_(t), col_(col), channel_(channel), inside_(run::all(0x01010101u)) {
-        if (t.mask.image != nullptr || t.mask.outside != 0) return;
+        if (!always || t.mask.image != nullptr || t.mask.outside != 0) return;
 #pragma unroll
         for (int i = 0; i < K; ++i)
             if (sample_at(t.cols, col + i) < 0) inside_.word[i / 4] &= ~(1u << (8 * (i % 4)));
@@ -189,7 +190,7 @@ class weighted_reader {
   public:
     __device__ weighted_reader(const fused_view& t, int col, int channel)
         : pixels_(t, col, channel),
-          mask_(t, col, channel),
+          mask_(t, col, channel, false),
           weights_(t.weights, col, t.weights.channels == 1 ? 0 : channel),
           masked_(t.mask.image != nullptr),
           together_(!masked_ && pixels_.together() && weights_.together()) {}
@@ -348,7 +349,7 @@ class counted_integers {
 /// The largest magnitude of some floats, and the finest bit of those that are not 0.
 struct float_range {
     std::uint32_t largest = 0;  ///< as a float's bits, which grow with it
-    std::int32_t finest = 0;    ///< less it, as a float's bits, which grow with it: zeros come last
+    std::int32_t finest = 0;    ///< minus the finest bit, as bits of a float, which grow with that bit: zeros come last
 
     __device__ void add(std::uint32_t bits) {
         const std::uint32_t magnitude = bits & 0x7fffffffu;
@@ -363,7 +364,7 @@ struct float_range {
         largest = other.largest > largest ? other.largest : largest;
         finest = other.finest < finest ? other.finest : finest;
     }
-    /// Grows as the finest bit becomes finer; finest_of() it is that.
+    /// Grows as the finest bit becomes finer, from which finest_of() has that bit again.
     __device__ std::uint32_t fineness() const { return ~static_cast<std::uint32_t>(finest) ^ 0x80000000u; }
     __device__ static std::uint32_t finest_of(std::uint32_t fineness) { return ~fineness & 0x7fffffffu; }
 };

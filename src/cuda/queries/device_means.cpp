@@ -31,7 +31,7 @@ void image_means_async(const const_any_view& image, double* means, workspace& wo
     workspace.reserve(bytes, stream);
     const workspace_end held(workspace, bytes, bytes, device, stream);
     enqueue_image_means(image, reinterpret_cast<double*>(held.data()), means, stream);
-    held.clear(stream);
+    held.leave();
 }
 
 std::vector<double> image_means(const const_any_view& image, stream_ref stream) {

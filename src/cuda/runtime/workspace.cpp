@@ -238,15 +238,7 @@ execution workspace_use::execution_of(const parameter_values& parameters, std::s
     return behind_header(how);
 }
 
-workspace_end::workspace_end(workspace& memory, std::size_t needed, std::size_t bytes, int device, stream_ref stream,
-                             clean_part clean)
-    : use_(memory, needed, device, stream, 0), before_((use_.bytes() - bytes) / 256 * 256) {
-    if (clean != clean_part::none) use_.want_clean(clean == clean_part::all ? all_of_workspace : before_);
-}
-
-void workspace_end::clear(stream_ref stream) const {
-    const std::size_t bytes = use_.bytes() - before_;
-    if (bytes != 0) BOXSUM_CUDA_TRY(cudaMemsetAsync(data(), 0, bytes, stream.get()));
-}
+workspace_end::workspace_end(workspace& memory, std::size_t needed, std::size_t bytes, int device, stream_ref stream)
+    : use_(memory, needed, device, stream, 0), before_((use_.bytes() - bytes) / 256 * 256) {}
 
 }  // namespace boxsum::cuda

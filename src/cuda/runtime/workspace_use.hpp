@@ -30,7 +30,7 @@ class workspace_use {
     void* data() const noexcept;
     std::size_t bytes() const noexcept;
 
-    /// The same from here on, of so many bytes.
+    /// Has so many bytes clean for what the call enqueues from now on.
     void want_clean(std::size_t clean) const;
 
     /// Behind a call that has left anything from byte `first` on: zeroes of it what a call has wanted clean; all while
@@ -48,25 +48,19 @@ class workspace_use {
     int exceptions_;
 };
 
-/// What a call with scratch wants clean.
-enum class clean_part { none, before_scratch, all };
-
-/// The last bytes of a workspace, from a multiple of 256 on, as scratch of a call. At the end, so that a record which
-/// zeroes all it has where its epochs end has all before it.
+/// The last bytes of a workspace, from a multiple of 256 on, as scratch of a call, which may find anything there. At
+/// the end, so that a record which zeroes all it has where its epochs end has all before it.
 class workspace_end {
   public:
     /// `needed`: as workspace_use has it, at least `bytes`.
-    workspace_end(workspace& memory, std::size_t needed, std::size_t bytes, int device, stream_ref stream,
-                  clean_part clean = clean_part::all);
+    workspace_end(workspace& memory, std::size_t needed, std::size_t bytes, int device, stream_ref stream);
 
     std::byte* data() const noexcept { return static_cast<std::byte*>(use_.data()) + before_; }
     const workspace_use& use() const noexcept { return use_; }
     std::size_t bytes_before() const noexcept { return before_; }
 
-    /// Behind the call: zero, because other plans tag words there and take any others for theirs. Where nothing is
-    /// before it, that is the header, too: a fresh workspace.
-    void clear(stream_ref stream) const;
-    /// The same, but for what no other plan has wanted so.
+    /// Behind the call: other plans tag words there, and take any others for theirs. Where nothing is before it, that
+    /// is the header, too: a fresh workspace.
     void leave() const { use_.leave(before_); }
 
   private:

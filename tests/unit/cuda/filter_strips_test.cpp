@@ -8,9 +8,12 @@
 
 #include <boxsum/cuda/filters.hpp>
 #include <boxsum/cuda/sat.hpp>
+#include <boxsum/cuda/variable_blur.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/sat.hpp>
+#include <boxsum/variable_blur.hpp>
 
+#include <algorithm>
 #include <functional>
 
 namespace boxsum {
@@ -243,45 +246,50 @@ TEST_F(filter_strips, plans_share_a_workspace_with_plans_of_tables) {
 }
 
 /// Words of tables' algorithms may come to lie wherever a filter had its tables: any that is not zero could be taken
-/// for one of a finished tile.
-/// Tables stay where they are, unzeroed; who wants words there finds zeros.
-TEST_F(filter_strips, plans_leave_zeros_behind_the_words_of_their_tables) {
+/// for one of a finished tile. So who wants words there finds zeros; until then tables stay as they are, also behind
+/// calls that have scratch only.
+TEST_F(filter_strips, tables_stay_until_words_are_wanted_in_their_place) {
     host_image image = test::random_image(packed(dtype::u8, 50, 70, 1), 19), radii(packed(dtype::u8, 50, 70, 1));
     std::fill(radii.bytes.begin(), radii.bytes.end(), std::byte{2});
     device_images device(stream());
     const any_view from = device.upload(image.view()), to = device.upload(image.view());
     const variable_inputs inputs{.image = from, .radius = device.upload(radii.view()), .largest_radius = 2};
     const cuda::variable_box_filter_plan plan(inputs, {to});
-    cuda::workspace workspace(plan.workspace_bytes() + 4096, stream());
-    plan.run_async(inputs, {to}, workspace, stream());
-    const std::size_t table = (cuda::span_bytes(cuda::device_shape(dtype::u32, 51, 71)) + 255) / 256 * 256;
-    const auto first = static_cast<std::ptrdiff_t>((workspace.bytes() - table) / 256 * 256),
-               end = static_cast<std::ptrdiff_t>(plan.workspace_bytes());
-    ASSERT_LT(first, end);
-    for (const bool wanted : {false, true}) {
-        const cuda::workspace_use use(workspace, 0, plan.device(), stream(), wanted ? plan.workspace_bytes() : 0);
-        host_image left(packed(dtype::u8, 1, static_cast<std::int64_t>(use.bytes()), 1));
-        cuda::copy({use.data(), left.shape}, left.view(), stream());
-        const auto zeros = std::count(left.bytes.begin() + first, left.bytes.begin() + end, std::byte{0});
-        if (wanted)
-            EXPECT_EQ(zeros, end - first);
-        else
-            EXPECT_LT(zeros, end - first);
+    const cuda::variable_blur_plan blur(inputs, {to});
+    for (const bool beside_scratch : {false, true}) {
+        cuda::workspace workspace(std::max(plan.workspace_bytes(), blur.workspace_bytes()) + 4096, stream());
+        if (beside_scratch) blur.run_async(inputs, {to}, workspace, stream());
+        plan.run_async(inputs, {to}, workspace, stream());
+        const std::size_t table = (cuda::span_bytes(cuda::device_shape(dtype::u32, 51, 71)) + 255) / 256 * 256;
+        const auto first = static_cast<std::ptrdiff_t>((workspace.bytes() - table) / 256 * 256),
+                   end = static_cast<std::ptrdiff_t>(workspace.bytes() / 256 * 256);
+        ASSERT_LT(first, end);
+        for (const bool wanted : {false, true}) {
+            const cuda::workspace_use use(workspace, 0, plan.device(), stream(), wanted ? workspace.bytes() : 0);
+            host_image left(packed(dtype::u8, 1, static_cast<std::int64_t>(use.bytes()), 1));
+            cuda::copy({use.data(), left.shape}, left.view(), stream());
+            const auto zeros = std::count(left.bytes.begin() + first, left.bytes.begin() + end, std::byte{0});
+            if (wanted)
+                EXPECT_EQ(zeros, end - first);
+            else
+                EXPECT_LT(zeros, end - first);
+        }
     }
 }
 
 /// Those of tables find zeros where they want them, whatever windows without tables have left there.
 TEST_F(filter_strips, tables_and_windows_take_turns_with_a_workspace) {
     host_image image = test::random_image(packed(dtype::u8, 150, 40, 1), 23), counted(image.shape),
-               table(packed(dtype::u32, 150, 40, 1)), radii(image.shape), of_map(image.shape);
+               table(packed(dtype::u32, 150, 40, 1)), radii(image.shape), of_map(image.shape), blurred(image.shape);
     for (std::size_t i = 0; i < radii.bytes.size(); ++i) radii.bytes[i] = static_cast<std::byte>(i % 10);
     const filter_options options{.window = {141, 3}, .nodata = 7};  // sums of rows lie in the workspace
     box_filter({image.view()}, {counted.view()}, options);
     variable_box_filter({.image = image.view(), .radius = radii.view()}, {of_map.view()});
+    variable_blur({.image = image.view(), .radius = radii.view()}, {blurred.view()});
     sat({image.view()}, {{table.view()}});
     device_images device(stream());
     const any_view from = device.upload(image.view()), map = device.upload(radii.view());
-    cuda::workspace workspace;
+    cuda::workspace workspace, with_scratch_only;
     const auto read = [&](const any_view& from_device, const view_shape& shape) {
         host_image got(shape);
         cuda::copy(from_device, got.view(), stream());
@@ -290,13 +298,18 @@ TEST_F(filter_strips, tables_and_windows_take_turns_with_a_workspace) {
     for (int round = 0; round < 3; ++round) {
         const any_view means = device.upload(host_image(image.shape).view()),
                        sums = device.upload(host_image(table.shape).view());
-        const any_view mapped = device.upload(host_image(image.shape).view());
+        const any_view mapped = device.upload(host_image(image.shape).view()),
+                       softened = device.upload(host_image(image.shape).view());
         cuda::box_filter_async({from}, {means}, workspace, stream(), options);
         cuda::variable_box_filter_async({.image = from, .radius = map, .largest_radius = 9}, {mapped}, workspace,
                                         stream());
+        cuda::box_filter_async({from}, {means}, with_scratch_only, stream(), options);
+        cuda::variable_blur_async({.image = from, .radius = map, .largest_radius = 9}, {softened}, with_scratch_only,
+                                  stream());
         cuda::sat_async({from}, {{sums}}, workspace, stream());
         EXPECT_TRUE(read(means, image.shape) == counted.bytes) << "round " << round;
         EXPECT_TRUE(read(mapped, image.shape) == of_map.bytes) << "round " << round;
+        EXPECT_TRUE(read(softened, image.shape) == blurred.bytes) << "round " << round;
         EXPECT_TRUE(read(sums, table.shape) == table.bytes) << "round " << round;
     }
     const std::size_t wanted = cuda::sat_plan({from}, {{device.allocate(table.shape)}}).workspace_bytes();

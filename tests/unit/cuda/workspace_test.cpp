@@ -222,7 +222,7 @@ TEST_F(workspace, what_calls_leave_is_zeroed_as_far_as_others_want) {
     constexpr std::size_t little = 2048;
     cuda::workspace memory(tables.workspace_bytes() + 5000, stream());
     const auto leave = [&](std::size_t bytes) {
-        const cuda::workspace_end end(memory, bytes, bytes, memory.device(), stream(), cuda::clean_part::none);
+        const cuda::workspace_end end(memory, bytes, bytes, memory.device(), stream());
         BOXSUM_CUDA_TRY(cudaMemsetAsync(end.data(), 0xa5, end.use().bytes() - end.bytes_before(), stream().get()));
         end.leave();
     };
