@@ -62,7 +62,7 @@ def current_commit():
 
 
 def devices():
-    """[(name, driver)] as nvidia-smi lists them."""
+    """[(name, driver)] as nvidia-smi lists them; of numbers in CUDA_VISIBLE_DEVICES those, in their order."""
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     try:
         lines = subprocess.run(query, check=True, capture_output=True, text=True).stdout.splitlines()
@@ -71,6 +71,12 @@ def devices():
     found = [tuple(part.strip() for part in line.split(",")) for line in lines if line.strip()]
     if not found:
         fail("no GPU: nvidia-smi lists none")
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    if re.fullmatch(r"\d+(,\d+)*", visible):
+        numbers = [int(number) for number in visible.split(",")]
+        if max(numbers) >= len(found):
+            fail(f"CUDA_VISIBLE_DEVICES: is {visible}, but nvidia-smi lists {len(found)}")
+        found = [found[number] for number in numbers]
     return found
 
 

@@ -48,6 +48,17 @@ class Records(unittest.TestCase):
         self.assertEqual(self.commits(record), {"test": "a", "soak": "c", "sanitize": "b"})
         self.assertNotIn("commit", record["parts"]["soak"])
 
+    def test_devices_are_those_that_programs_see(self):
+        listed = unittest.mock.Mock(stdout="NVIDIA H200, 580\nNVIDIA H100, 580\n")
+        with unittest.mock.patch.object(gpu_record.subprocess, "run", return_value=listed):
+            os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+            self.assertEqual(len(gpu_record.devices()), 2)
+            os.environ["CUDA_VISIBLE_DEVICES"] = "1"
+            self.assertEqual(gpu_record.devices(), [("NVIDIA H100", "580")])
+            os.environ["CUDA_VISIBLE_DEVICES"] = "2"
+            with unittest.mock.patch("sys.stderr"), self.assertRaises(SystemExit):
+                gpu_record.devices()
+
     def test_shards_are_added_up(self):
         part = self.write("test", "a")["parts"]["test"]
         self.assertEqual((part["passed"], part["failed"], part["types"]), (4, 2, "all"))
