@@ -196,8 +196,8 @@ struct alignas(16) threshold_verdict {
     u32 least;  ///< what must count for a result
 };
 
-/// What all threads of a block share; of their registers few are left. Written ahead of the first batch, read behind the
-/// barriers of its sums (for_each_batch).
+/// What all threads of a block share; of their registers few are left. Written ahead of the first batch, read behind
+/// the barriers of its sums (for_each_batch).
 struct threshold_decision {
     threshold_terms terms;
     float4 rule;  ///< a float_rule's at_zero, mean, deviation, product
@@ -207,8 +207,8 @@ struct threshold_decision {
 
 constexpr int counted_moment_registers = 128;
 
-/// A block owns strips of columns by bands of rows, as for_each_batch shares them out: a column a thread, so that warps write
-/// side by side.
+/// A block owns strips of columns by bands of rows, as for_each_batch shares them out: a column a thread, so that warps
+/// write side by side.
 template <typename Slide>
 __global__ __maxnreg__(counted_moment_registers) void counted_threshold_kernel(const __grid_constant__ fused_view t,
                                                                                const __grid_constant__ real_finish to) {
