@@ -134,54 +134,81 @@ struct count_rows : output_rows<u32, Rows> {
     }
 };
 
-/// A batch's pixels around which windows lie, and which of them count, in the order of window_batch::for_each_column():
-/// those of a thread's next column are asked for while it works on one.
-template <int Rows>
+/// A batch's pixels around which windows lie, and the mask's bytes behind each thread's: copied to shared memory while
+/// prefix sums are made, since the first-level cache has rows of seven that windows hold, and not those of 31.
+template <typename Slide>
 class own_pixels {
+    static constexpr int rows = Slide::rows, K = Slide::K, run_bytes = static_cast<int>(sizeof(typename Slide::row));
+    static_assert(run_bytes == 2 * K);
+
   public:
     template <typename Batch>
-    __device__ own_pixels(const fused_view& t, const Batch& batch)
-        : t_(t),
-          last_(batch.end - 1),
-          step_(batch.threads),
-          nodata_(t.has_nodata ? static_cast<int>(t.nodata & 0xffu) : -1) {
-#pragma unroll
-        for (int j = 0; j < Rows; ++j) {
-            const int row = batch.row + (j < batch.valid ? j : 0);
-            image_[j] = reinterpret_cast<const u8*>(t.image + row * t.image_stride) + batch.channel;
-            mask_[j] = reinterpret_cast<const u8*>(t.mask.image + row * t.mask.image_stride) +
-                       (t.mask.channels == 1 ? 0 : batch.channel);
-        }
-        ask(batch.begin + batch.thread);
+    __device__ static void copy(const fused_view& t, const Batch& batch) {
+        const int col = batch.own(), cols = batch.end - col < K ? batch.end - col : K;
+        if (cols <= 0) return;
+        copy(t, t.in_units, batch, col, cols, 0);
+        if (t.mask.image != nullptr) copy(t.mask, t.mask.in_units, batch, col, cols, K);
     }
+
+    template <typename Batch>
+    __device__ own_pixels(const fused_view& t, const Batch& batch)
+        : begin_(batch.begin),
+          apart_(batch.apart),
+          nodata_(t.has_nodata ? static_cast<int>(t.nodata & 0xffu) : -1),
+          masked_(t.mask.image != nullptr),
+          from_(reinterpret_cast<const u8*>(batch.beside) - run_bytes * batch.thread) {}
     /// Of column `col`.
     __device__ void take(int col) {
+        const auto place = static_cast<unsigned>(col - begin_);
+        const u8* const at = from_ + place / K * run_bytes + place % K;
 #pragma unroll
-        for (int j = 0; j < Rows; ++j) {
-            x[j] = next_[j];
-            counts[j] = (next_mask_[j] != 0) & (x[j] != nodata_);
+        for (int j = 0; j < rows; ++j) {
+            x[j] = at[j * apart_];
+            counts[j] = (!masked_ | (at[j * apart_ + K] != 0)) & (x[j] != nodata_);
         }
-        ask(col + step_);
     }
 
-    int x[Rows];
-    bool counts[Rows];
+    int x[rows] = {};
+    bool counts[rows] = {};
 
   private:
-    __device__ void ask(int col) {
-        col = col < last_ ? col : last_;
-        const int element = col * t_.channels, place = t_.mask.channels == 1 ? col : element;
+    /// `cols` columns from `col` on, of rows that are not valid some that are.
+    template <typename Batch>
+    __device__ static void copy(const plane_view& from, bool in_units, const Batch& batch, int col, int cols, int at) {
+        const int channel = from.channels == 1 ? 0 : batch.channel;
 #pragma unroll
-        for (int j = 0; j < Rows; ++j) {
-            next_[j] = image_[j][element];
-            next_mask_[j] = t_.mask.image != nullptr ? mask_[j][place] : 1;
+        for (int j = 0; j < rows; ++j) {
+            const char* const row = from.image + (batch.row + (j < batch.valid ? j : 0)) * from.image_stride;
+            char* const to = batch.beside + j * batch.apart + at;
+            if (in_units && cols == K) {
+                copy_async<K>(to, row + col);
+                continue;
+            }
+            pixel_run<u8, K> x = pixel_run<u8, K>::all(0);
+#pragma unroll
+            for (int i = 0; i < K; ++i) {
+                const int element = (col + (i < cols ? i : 0)) * from.channels + channel;
+                x.word[i / 4] |= std::uint32_t{reinterpret_cast<const u8*>(row)[element]} << (8 * (i % 4));
+            }
+            x.put(to);
         }
     }
 
-    const fused_view& t_;
-    int last_, step_, nodata_;
-    const u8 *image_[Rows], *mask_[Rows];
-    int next_[Rows], next_mask_[Rows];
+    int begin_, apart_, nodata_;
+    bool masked_;
+    const u8* from_;
+};
+
+/// Copies them ahead of a batch, where they are wanted.
+template <typename Slide>
+struct own_pixels_ahead {
+    static constexpr bool awaits = true;
+    const fused_view& t;
+
+    template <typename Batch>
+    __device__ void operator()(const Batch& batch) const {
+        if (t.beside) own_pixels<Slide>::copy(t, batch);
+    }
 };
 
 /// How many pixels of a window must count for a result.
@@ -239,8 +266,8 @@ __global__ __maxnreg__(counted_moment_registers) void counted_threshold_kernel(c
     }
     // Warps are together again: else the compiler makes all shuffles twice.
     __syncwarp();
-    for_each_batch<Slide>(t, [&](const auto& batch) {
-        own_pixels<rows> own(t, batch);
+    for_each_batch<Slide>(t, own_pixels_ahead<Slide>{t}, [&](const auto& batch) {
+        own_pixels<Slide> own(t, batch);
         const auto define = [&](int j, int element, bool given, int x, const byte_moments& m) {
             store_by_definition(to, s.terms, batch.row + j, element, given, x, m.total(), as_double(m.above), m.n);
         };
@@ -323,7 +350,7 @@ __global__ __maxnreg__(counted_moment_registers) void counted_moment_kernel(cons
                                                   (is_none_or_float(to.mean) && is_none_or_float(to.deviation) &&
                                                    to.variance.data == nullptr && to.sum.data == nullptr));
     const u32 least = least_of(to);
-    for_each_batch<Slide>(t, [&](const auto& batch) {
+    for_each_batch<Slide>(t, own_pixels_ahead<Slide>{t}, [&](const auto& batch) {
         const auto define = [&](int j, int element, bool given, int x, const byte_moments& m) {
             store_by_definition(to, to.terms, batch.row + j, element, given, x, m.total(), as_double(m.above), m.n);
         };
@@ -358,7 +385,7 @@ __global__ __maxnreg__(counted_moment_registers) void counted_moment_kernel(cons
             });
         };
         const auto contrast = [&] {
-            own_pixels<rows> own(t, batch);
+            own_pixels<Slide> own(t, batch);
             const output_rows<float, rows> result(to.mean, batch);
             const count_rows<rows> count(to.count, batch);
             const auto fill = static_cast<float>(to.mean.fill);
@@ -392,7 +419,7 @@ __global__ __maxnreg__(counted_moment_registers) void counted_moment_kernel(cons
             });
         };
         const auto extremes = [&] {
-            own_pixels<rows> own(t, batch);
+            own_pixels<Slide> own(t, batch);
             batch.for_each_column(false, [&](int col, const sums& w) {
                 own.take(col);
                 for (int j = 0; j < rows && j < batch.valid; ++j) {
@@ -411,9 +438,9 @@ __global__ __maxnreg__(counted_moment_registers) void counted_moment_kernel(cons
         if (to.task == real_task::extremes) {
             extremes();
         } else if (!in_words) {
-            own_pixels<rows> own(t, batch);
+            own_pixels<Slide> own(t, batch);
             batch.for_each_column(false, [&](int col, const sums& w) {
-                own.take(col);
+                if (t.beside) own.take(col);
                 for (int j = 0; j < rows && j < batch.valid; ++j) {
                     const byte_moments m = moments_of(w, j);
                     const bool given =
@@ -439,7 +466,10 @@ void launch_counted(void (*kernel)(fused_view, real_finish), const real_windows&
     if (sizeof(typename Slide::columns) != static_cast<std::size_t>(fused_slot_bytes(dtype::u8, sums)))
         throw std::logic_error("counted moments: segments of another size than was planned");
     const fused_shape shape = fused_shape_of(*windows.job, sums, windows.end_row - windows.first_row);
-    launch_sliding<Slide>(kernel, samples_on_device<u8, Slide::K>(windows, shape, windows.scratch), shape, stream, to);
+    fused_view t = samples_on_device<u8, Slide::K>(windows, shape, windows.scratch);
+    t.beside =
+        sums == fused_sums::counted || to.task != real_task::statistics;  // thresholds' kernels, whatever they make
+    launch_sliding<Slide>(kernel, t, shape, stream, to);
 }
 
 }  // namespace

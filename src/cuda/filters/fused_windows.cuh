@@ -58,6 +58,7 @@ struct fused_view : plane_view {
     int segment_cols, first_segment;
     int segments_of_channel, held_segments;  ///< held: of a band's first windows
     bool few_blocks;                         ///< of a launch: no more than the device has multiprocessors
+    bool beside;                             ///< results ask for `beside` of a slide that does not wait
     // Of sliding_samples.cuh.
     plane_view mask;  ///< without image: none; `outside`: whether what lies there counts
     plane_view weights;
@@ -351,7 +352,7 @@ struct window_batch {
     int begin_whole, end_whole;  ///< columns whose windows no side cuts
     int high_at, low_at;         ///< places of the ends of the window of `begin` among the columns read
     bool plain;                  ///< no window is cut at the top or bottom, and all rows are valid
-    char* beside;                ///< of slides that wait: shared memory for a thread's columns of a row,
+    char* beside;                ///< where results ask for it: shared memory for a thread's columns of a row,
     int apart;                   ///< so many bytes from that of the row before
     int height[Sums::rows];      ///< rows that each row's windows hold
 
@@ -764,9 +765,9 @@ template <typename Slide>
 inline constexpr bool waits = waiting_rows<Slide>::all > 0;
 
 /// Calls emit(window_batch) of all windows of a block in all threads, and ahead(batch) before, when nothing but `row`,
-/// `valid` and places along the row is known: to start copies to `beside`, for which emit() waits with
-/// wait_for_copies<1>(). Grid: strips * bands, channels. A kernel that touches memory before waits for its predecessor
-/// itself.
+/// `valid` and places along the row is known: to start copies to `beside`. Of a slide that waits emit() waits for its
+/// thread's with wait_for_copies<1>(); of another `ahead` says that it `awaits` them, and all threads' are there. Grid:
+/// strips * bands, channels. A kernel that touches memory before waits for its predecessor itself.
 template <typename Slide, typename Ahead, typename Emit>
 __device__ void for_each_batch(const fused_view& t, Ahead ahead, Emit emit) {
     // Blocks that start before their predecessors end are shared out among the multiprocessors that have room by then,
@@ -775,6 +776,9 @@ __device__ void for_each_batch(const fused_view& t, Ahead ahead, Emit emit) {
     wait_for_predecessor();
     using sums = typename Slide::sums;
     constexpr int rows = Slide::rows, K = Slide::K;
+    constexpr bool awaits = !waits<Slide> && requires {
+        requires Ahead::awaits;
+    };
     const int threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
     const int entries = (K + 1) * threads;
     const sum_line<sums> line(dynamic_shared<unsigned char>(), entries);
@@ -909,6 +913,10 @@ __device__ void for_each_batch(const fused_view& t, Ahead ahead, Emit emit) {
         }
         if (threads > 32 && lane == 31) warp_totals[warp] = until;
         __syncthreads();  // totals are there, and the batch before has been read
+        if constexpr (awaits) {
+            ahead(batch);
+            group_copies();
+        }
         if (threads > 32) until.add(sums::of_warps_before(warp_totals, warp, lane));
         slide.watch(until);
         until.subtract(mine);
@@ -937,7 +945,8 @@ __device__ void for_each_batch(const fused_view& t, Ahead ahead, Emit emit) {
                 batch.height[j] = bottom - top + 1;
             }
         }
-        __syncthreads();  // the batch's prefix sums are there
+        if constexpr (awaits) wait_for_copies<0>();
+        __syncthreads();  // the batch's prefix sums are there, and what was copied
         emit(batch);
     }
     slide.ends();
@@ -1028,6 +1037,7 @@ void launch_sliding(void (*kernel)(View, Parameters...), View t, const fused_sha
     const auto channels = static_cast<unsigned>(t.channels);
     const device_limits limits = limits_of_device();
     const bool overlap = limits.launches_overlap();
+    const auto rows_held = static_cast<std::size_t>(t.beside ? Slide::rows : waiting_rows<Slide>::all);
     t.few_blocks = std::int64_t{shape.strips} * shape.bands * t.channels <= limits.multiprocessors;
     if (shape.prepared) {
         const auto blocks = static_cast<unsigned>((shape.segment_cols / K + 127) / 128);
@@ -1050,9 +1060,9 @@ void launch_sliding(void (*kernel)(View, Parameters...), View t, const fused_sha
     launch(kernel,
            {.grid = {static_cast<unsigned>(shape.strips * shape.bands), channels, 1},
             .block = static_cast<unsigned>(shape.threads),
-            .shared_bytes =
-                static_cast<std::size_t>((K + 1) * shape.threads * entry_bytes) + 32 * sizeof(typename Slide::sums) +
-                waiting_rows<Slide>::all * sizeof(typename Slide::row) * static_cast<std::size_t>(shape.threads),
+            .shared_bytes = static_cast<std::size_t>((K + 1) * shape.threads * entry_bytes) +
+                            32 * sizeof(typename Slide::sums) +
+                            rows_held * sizeof(typename Slide::row) * static_cast<std::size_t>(shape.threads),
             .overlaps_predecessor = overlap},
            stream, t, arguments...);
 }
