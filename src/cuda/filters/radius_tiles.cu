@@ -59,12 +59,13 @@ struct lane_pixels {
     vector_of<u32, words> pixels;
     vector_of<u32, Counted ? words : 1> counts;  ///< 0 or 1 in place of each pixel
 
-    /// What the table is made of.
-    __device__ u32 at(int i) const {
-        const int shift = i % in_word * 8 * static_cast<int>(sizeof(Pixel));
-        const u32 pixel = pixels.x[i / in_word] >> shift & std::numeric_limits<Pixel>::max();
-        if constexpr (Counted) return pixel | (counts.x[i / in_word] >> shift & 1) << count_bit;
-        return pixel;
+    /// Adds pixels to sums down the columns: a number is taken out of its word and added at once.
+    __device__ void add_pixels(u32 (&down)[lane_cols]) const {
+#pragma unroll
+        for (int i = 0; i < lane_cols; ++i) {
+            const u32 word = pixels.x[i / in_word], byte = 1U << (i % in_word * 8);
+            down[i] = in_word == 4 ? __dp4a(word, byte, down[i]) : __dp2a_lo(word, byte, down[i]);
+        }
     }
     __device__ void set(int i, u32 pixel, u32 count) {
         const int shift = i % in_word * 8 * static_cast<int>(sizeof(Pixel));
@@ -72,6 +73,12 @@ struct lane_pixels {
         if constexpr (Counted) counts.x[i / in_word] |= count << shift;
     }
 };
+
+/// Adds numbers that a lane has as bytes to the counts of its sums.
+__device__ __forceinline__ void add_counts(u32 (&down)[lane_cols], const vector_of<u32, 2>& counts) {
+#pragma unroll
+    for (int i = 0; i < lane_cols; ++i) down[i] += (counts.x[i / 4] >> (i % 4 * 8) & 0xff) << count_bit;
+}
 
 /// 1 in place of every byte that is not 0.
 __device__ inline u32 bytes_set(u32 x) {
@@ -83,9 +90,10 @@ template <typename Pixel, bool Counted>
 struct tile_loads {
     lane_pixels<Pixel, Counted> of_row[segment_rows];
 
-    /// Rows first_row .. of the extended image, the first `valid` of them, from its column first_col on.
+    /// Rows first_row .. of the extended image, the first `valid` of them, from its column first_col on. `sources`: the
+    /// image's columns that those of the table are, or -1.
     __device__ __forceinline__ void read(const tile_task& t, std::int64_t first_row, int valid, std::int64_t first_col,
-                                         int channel) {
+                                         const int* sources, int channel) {
         // Of all lanes' rows a lane looks at one.
         const int own_row = lane_id() < valid ? static_cast<int>(t.rows.source(first_row + lane_id())) : -1;
         const std::int64_t col = first_col + lane_id() * lane_cols;
@@ -109,7 +117,7 @@ struct tile_loads {
         } else {
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i) {
-                const std::int64_t from = t.cols.source(col + i);
+                const std::int64_t from = sources[lane_id() * lane_cols + i];
 #pragma unroll
                 for (int k = 0; k < segment_rows; ++k) {
                     const std::int64_t row = shuffle(own_row, k);
@@ -159,16 +167,22 @@ __device__ __forceinline__ void store_entries(u32* to, const u32 (&x)[lane_cols]
 /// (r, c) is the sum of the rows before r up to column c.
 template <typename Pixel, bool Counted>
 __device__ __forceinline__ void make_table(u32* table, const tile_task& t, std::int64_t first_row, int height,
-                                           std::int64_t first_col, int channel) {
+                                           std::int64_t first_col, const int* sources, int channel) {
     const int segment = warp_id() * segment_rows;  // the rows of a warp
     tile_loads<Pixel, Counted> pixels;
-    pixels.read(t, first_row + segment, height - segment, first_col, channel);
+    pixels.read(t, first_row + segment, height - segment, first_col, sources, channel);
     u32* const own = table + (segment + 1) * tile_cols + lane_id() * lane_cols;
     u32 down[lane_cols] = {};
 #pragma unroll
-    for (int k = 0; k < segment_rows; ++k)
+    for (int k = 0; k < segment_rows; ++k) pixels.of_row[k].add_pixels(down);
+    if constexpr (Counted) {
+        vector_of<u32, 2> counts{};  // below 256 each
 #pragma unroll
-        for (int i = 0; i < lane_cols; ++i) down[i] += pixels.of_row[k].at(i);
+        for (int k = 0; k < segment_rows; ++k)
+#pragma unroll
+            for (int w = 0; w < 2; ++w) counts.x[w] += pixels.of_row[k].counts.x[w];
+        add_counts(down, counts);
+    }
     if (segment < height) store_entries(own, down);
     __syncthreads();
     if (threadIdx.x < tile_cols) {
@@ -195,17 +209,15 @@ __device__ __forceinline__ void make_table(u32* table, const tile_task& t, std::
     }
 #pragma unroll
     for (int k = 0; k < segment_rows; ++k) {
-        if (segment + k >= height) continue;
+        pixels.of_row[k].add_pixels(down);
+        if constexpr (Counted) add_counts(down, pixels.of_row[k].counts);
         u32 along[lane_cols];
 #pragma unroll
-        for (int i = 0; i < lane_cols; ++i) {
-            down[i] += pixels.of_row[k].at(i);
-            along[i] = i == 0 ? down[0] : along[i - 1] + down[i];
-        }
+        for (int i = 0; i < lane_cols; ++i) along[i] = i == 0 ? down[0] : along[i - 1] + down[i];
         const u32 before = warp_scan(along[lane_cols - 1]) - along[lane_cols - 1];
 #pragma unroll
         for (int i = 0; i < lane_cols; ++i) along[i] += before;
-        store_entries(own + k * tile_cols, along);
+        if (segment + k < height) store_entries(own + k * tile_cols, along);  // the others are summed for nothing
     }
     __syncthreads();
 }
@@ -233,25 +245,35 @@ __device__ __forceinline__ void ask_for(u32 (&bits)[rows_together], const radius
 }
 
 /// Samples of the axis in the window around i, where it is cut.
-__device__ __forceinline__ u32 cut_samples(const filters::window_axis& axis, std::int64_t i, int radius) {
-    const std::int64_t before = i < radius ? i : radius, last = axis.extent - 1 - i,
-                       after = last < radius ? last : radius;
+__device__ __forceinline__ u32 cut_samples(const filters::window_axis& axis, std::int64_t i, u32 radius) {
+    const std::int64_t reach = radius, last = axis.extent - 1 - i, before = i < reach ? i : reach,
+                       after = last < reach ? last : reach;
     return static_cast<u32>(before + after + 1);
 }
 
+/// What a mean of bytes wants of a window inside the image, by its radius.
+struct window_size {
+    u32 inverse;  ///< 2^32 / n, rounded down
+    u32 half;     ///< n / 2, rounded up
+};
+
 template <typename Pixel, bool Counted>
 __global__ __launch_bounds__(tile_threads, 2) void radius_tile_kernel(const __grid_constant__ tile_task t) {
-    constexpr bool bytes = sizeof(Pixel) == 1;
     u32* const table = dynamic_shared<u32>();
-    u32* const inverses = table + (t.table_rows + 1) * tile_cols;  // of windows' pixels, by the radius
-    if (static_cast<int>(threadIdx.x) <= t.most) {
-        const u32 side = 2 * threadIdx.x + 1;
-        inverses[threadIdx.x] = ~0U / (side * side);
+    int* const sources = reinterpret_cast<int*>(table + (t.table_rows + 1) * tile_cols);
+    auto* const sizes = reinterpret_cast<window_size*>(sources + tile_cols);
+    const int first_col = static_cast<int>(blockIdx.x) * t.block_cols, width = static_cast<int>(t.cols.extent);
+    if (threadIdx.x < tile_cols)
+        sources[threadIdx.x] = static_cast<int>(t.cols.source(first_col - t.left + static_cast<int>(threadIdx.x)));
+    if (threadIdx.x <= static_cast<u32>(largest_tile_radius)) {
+        const u32 n = (2 * threadIdx.x + 1) * (2 * threadIdx.x + 1);
+        sizes[threadIdx.x] = {~0U / n, n / 2 + 1};
     }
-    const std::int64_t first_col = std::int64_t{blockIdx.x} * t.block_cols, width = t.cols.extent;
+    __syncthreads();
     const int groups = t.block_cols / warp_size;  // of columns
     const int step_quads = tile_warps / groups, step_groups = tile_warps % groups;
-    const u32 negative = t.radii.type == dtype::s32 ? ~0U : 0;  // numbers that may be
+    // Below it are numbers that mean 0; of a type without negative ones no number is.
+    const int least = t.radii.type == dtype::s32 ? 0 : std::numeric_limits<int>::min();
     for (std::int64_t first = t.first_row + std::int64_t{blockIdx.y} * t.block_rows; first < t.end_row;
          first += std::int64_t{gridDim.y} * t.block_rows) {
         const int rows = t.end_row - first < t.block_rows ? static_cast<int>(t.end_row - first) : t.block_rows;
@@ -259,21 +281,23 @@ __global__ __launch_bounds__(tile_threads, 2) void radius_tile_kernel(const __gr
                          (first < t.most || first + rows + t.most > t.rows.extent || first_col < t.most ||
                           first_col + t.block_cols + t.most > width);
         for (int channel = 0; channel < t.channels; ++channel) {
-            int quad = warp_id() / groups, group = warp_id() % groups;
+            int quad = warp_id() / groups, group = warp_id() % groups;  // rows and columns of a warp's turn
             u32 bits[rows_together];
             const auto ask = [&] {
-                const std::int64_t col = first_col + group * warp_size + lane_id();
+                const int col = first_col + group * warp_size + lane_id();
                 ask_for(bits, t.radii, first + quad * rows_together, col, col < width ? rows - quad * rows_together : 0);
             };
             ask();
-            make_table<Pixel, Counted>(table, t, first - t.most, rows + 2 * t.most, first_col - t.left, channel);
+            make_table<Pixel, Counted>(table, t, first - t.most, rows + 2 * t.most, first_col - t.left, sources,
+                                       channel);
             while (quad * rows_together < rows) {
                 const int row = quad * rows_together, col = group * warp_size + lane_id();
-                int radius[rows_together];
+                u32 radius[rows_together];
 #pragma unroll
                 for (int j = 0; j < rows_together; ++j) {
-                    const u32 r = bits[j] & ~(static_cast<u32>(static_cast<int>(bits[j]) >> 31) & negative);
-                    radius[j] = r < static_cast<u32>(t.most) ? static_cast<int>(r) : t.most;
+                    const int r = static_cast<int>(bits[j]);
+                    const auto given = static_cast<u32>(r > least ? r : least);
+                    radius[j] = given < static_cast<u32>(t.most) ? given : static_cast<u32>(t.most);
                 }
                 quad += step_quads;
                 group += step_groups;
@@ -281,51 +305,72 @@ __global__ __launch_bounds__(tile_threads, 2) void radius_tile_kernel(const __gr
                     group -= groups;
                     ++quad;
                 }
-                ask();  // those of the next turn
-                const u32* const center = table + (t.most + row) * tile_cols + t.left + col;
+                ask();  // for those of the next turn
+                const auto* const center = reinterpret_cast<const char*>(table + (t.most + row) * tile_cols + t.left + col);
                 u32 sum[rows_together], n[rows_together];
-#pragma unroll
-                for (int j = 0; j < rows_together; ++j) {
-                    const u32* const at = center + j * tile_cols;
-                    const int across = radius[j] * (tile_cols + 1), along = radius[j] * (tile_cols - 1);
-                    sum[j] = (at[tile_cols + across] - at[tile_cols - 1 + along]) - (at[-along] - at[-1 - across]);
-                }
                 bool wanted[rows_together];
 #pragma unroll
                 for (int j = 0; j < rows_together; ++j) {
-                    wanted[j] = first_col + col < width && row + j < rows;
-                    const u32 side = 2 * static_cast<u32>(radius[j]) + 1;
+                    constexpr int entry = sizeof(u32), line = tile_cols * entry;
+                    const int across = static_cast<int>(radius[j]) * (line + entry),
+                              along = static_cast<int>(radius[j]) * (line - entry);
+                    const auto at = [&](int bytes) {
+                        return *reinterpret_cast<const u32*>(center + j * line + bytes);
+                    };
+                    sum[j] = (at(across + line) - at(along + line - entry)) - (at(-along) - at(-across - entry));
+                    const u32 side = 2 * radius[j] + 1;
                     n[j] = side * side;
-                    if constexpr (Counted) {
+                    wanted[j] = first_col + col < width && row + j < rows;
+                }
+                if constexpr (Counted) {
+#pragma unroll
+                    for (int j = 0; j < rows_together; ++j) {
                         n[j] = sum[j] >> count_bit;
                         sum[j] &= (1U << count_bit) - 1;
-                    } else if (cut) {
+                    }
+                } else if (cut) {
+#pragma unroll
+                    for (int j = 0; j < rows_together; ++j)
                         n[j] = cut_samples(t.rows, first + row + j, radius[j]) *
                                cut_samples(t.cols, first_col + col, radius[j]);
-                    }
                 }
-                const std::int64_t element = (first_col + col) * t.channels + channel;
+                const std::int64_t element = std::int64_t{first_col + col} * t.channels + channel;
                 const auto store_means = [&](auto type) {
                     using T = decltype(type);
-                    const T fill = static_cast<T>(t.fill);
-                    store_column<T>(t.result, first + row, element, wanted, [&](int j) -> T {
-                        if constexpr (Counted)
+                    const auto store = [&](auto mean) {
+                        store_column<T>(t.result, first + row, element, wanted, mean);
+                    };
+                    if constexpr (Counted) {
+                        const T fill = static_cast<T>(t.fill);
+                        store([&](int j) -> T {
                             if (n[j] < t.min_count) return fill;
-                        if constexpr (!std::is_integral_v<T>)
-                            return static_cast<T>(mean_of(sum[j], std::int64_t{n[j]}, t.raised != 0 ? 32768 : 0));
-                        const u32 x = sum[j] + (!Counted || t.half_up ? n[j] / 2 : 0);
-                        // The product of a number below 2^20 and an inverse that is less than 1 too small lacks less
-                        // than 1 / n, which the 1 has ahead: no multiple of n, but what is one less, reaches it.
-                        const u32 q = bytes && !Counted && !cut ? __umulhi(x + 1, inverses[radius[j]])
-                                                                : inner_quotient(x, n[j]);
-                        return static_cast<T>(q ^ t.raised);
-                    });
-                };
-                const auto store_counts = [&](auto type) {
-                    using T = decltype(type);
-                    store_column<T>(t.count, first + row, element, wanted, [&](int j) { return static_cast<T>(n[j]); });
+                            if constexpr (std::is_integral_v<T>)
+                                return static_cast<T>(inner_quotient(sum[j] + (t.half_up ? n[j] / 2 : 0), n[j]));
+                            else
+                                return static_cast<T>(mean_of(sum[j], n[j], 0));
+                        });
+                    } else if constexpr (std::is_floating_point_v<T>) {
+                        const int offset = static_cast<int>(t.raised);
+                        store([&](int j) { return static_cast<T>(mean_of(sum[j], n[j], offset)); });
+                    } else if (sizeof(T) == 1 && !cut) {
+                        // The quotient of x = kn + m is that of (x + 1) times an inverse that lacks less than 1: x + 1 is
+                        // below 2^20, so the product lacks less than 1 / n, and only where m is n - 1 is there less room.
+                        store([&](int j) {
+                            const window_size size = sizes[radius[j]];
+                            return static_cast<T>(__umulhi(sum[j] + size.half, size.inverse));
+                        });
+                    } else {
+                        store([&](int j) {
+                            return static_cast<T>(inner_quotient(sum[j] + n[j] / 2, n[j]) ^ t.raised);
+                        });
+                    }
                 };
                 if constexpr (Counted) {
+                    const auto store_counts = [&](auto type) {
+                        using T = decltype(type);
+                        store_column<T>(t.count, first + row, element, wanted,
+                                        [&](int j) { return static_cast<T>(n[j]); });
+                    };
                     if (t.count.data != nullptr) {
                         switch (t.count.shape.type) {
                             case dtype::u32:
@@ -391,7 +436,7 @@ void enqueue_radius_tiles(const window_task& task, const filters::window_job& jo
     t.left = (t.most / lane_cols + 1) * lane_cols;
     t.block_cols = (tile_cols - t.left - t.most) / warp_size * warp_size;
     const auto shared_rows = static_cast<int>(std::min<std::size_t>(most_shared_bytes() / sizeof(u32[tile_cols]), 1024));
-    t.table_rows = std::min(most_tile_rows, shared_rows - 2);  // a row of zeros, inverses
+    t.table_rows = std::min(most_tile_rows, shared_rows - 3);  // a row of zeros, sources, sizes
     t.block_rows = (t.table_rows - 2 * t.most) / rows_together * rows_together;
     if (image.type == dtype::s16) t.raised = 32768;
     if (constant) {
@@ -411,7 +456,7 @@ void enqueue_radius_tiles(const window_task& task, const filters::window_job& jo
     const launch_shape shape{
         .grid = {static_cast<unsigned>(strips), static_cast<unsigned>(std::min<std::int64_t>(bands, 65535)), 1},
         .block = tile_threads,
-        .shared_bytes = ((t.table_rows + 1) * tile_cols + largest_tile_radius + 1) * sizeof(u32)};
+        .shared_bytes = (t.table_rows + 2) * tile_cols * sizeof(u32) + (largest_tile_radius + 1) * sizeof(window_size)};
     if (counted) return launch(radius_tile_kernel<u8, true>, shape, stream, t);
     if (image.type == dtype::u8) return launch(radius_tile_kernel<u8, false>, shape, stream, t);
     launch(radius_tile_kernel<u16, false>, shape, stream, t);
