@@ -39,6 +39,7 @@ struct tile_task {
     bool aligned;  ///< lanes' pixels are a word or more each, wherever a table begins at a multiple of theirs
     std::int64_t first_row, end_row;
     radius_plane radii;
+    int radius_bytes;
     int most;
     int left;                   ///< columns of a table before those of results: more than `most`, whole runs of lanes
     int block_rows, block_cols;  ///< of results
@@ -223,16 +224,19 @@ __device__ __forceinline__ void make_table(u32* table, const tile_task& t, std::
 }
 
 /// The radii of some rows below each other, as numbers of 32 bits have them; 0 from row `valid` on.
-__device__ __forceinline__ void ask_for(u32 (&bits)[rows_together], const radius_plane& radii, std::int64_t row,
-                                        std::int64_t col, int valid) {
-    const char* const from = radii.data + row * radii.row_stride;
+__device__ __forceinline__ void ask_for(u32 (&bits)[rows_together], const char* from, const radius_plane& radii,
+                                        int valid) {
     const auto all = [&](auto pixel) {
+        const auto at = [&](int j) {
+            return static_cast<u32>(*reinterpret_cast<const decltype(pixel)*>(from + j * radii.row_stride));
+        };
+        if (valid >= rows_together) {
 #pragma unroll
-        for (int j = 0; j < rows_together; ++j) {
-            bits[j] = 0;
-            if (j < valid)
-                bits[j] = static_cast<u32>(reinterpret_cast<const decltype(pixel)*>(from + j * radii.row_stride)[col]);
+            for (int j = 0; j < rows_together; ++j) bits[j] = at(j);
+            return;
         }
+#pragma unroll
+        for (int j = 0; j < rows_together; ++j) bits[j] = j < valid ? at(j) : 0;
     };
     switch (radii.type) {
         case dtype::u8:
@@ -270,8 +274,6 @@ __global__ __launch_bounds__(tile_threads, 2) void radius_tile_kernel(const __gr
         sizes[threadIdx.x] = {~0U / n, n / 2 + 1};
     }
     __syncthreads();
-    const int groups = t.block_cols / warp_size;  // of columns
-    const int step_quads = tile_warps / groups, step_groups = tile_warps % groups;
     // Below it are numbers that mean 0; of a type without negative ones no number is.
     const int least = t.radii.type == dtype::s32 ? 0 : std::numeric_limits<int>::min();
     for (std::int64_t first = t.first_row + std::int64_t{blockIdx.y} * t.block_rows; first < t.end_row;
@@ -281,17 +283,26 @@ __global__ __launch_bounds__(tile_threads, 2) void radius_tile_kernel(const __gr
                          (first < t.most || first + rows + t.most > t.rows.extent || first_col < t.most ||
                           first_col + t.block_cols + t.most > width);
         for (int channel = 0; channel < t.channels; ++channel) {
-            int quad = warp_id() / groups, group = warp_id() % groups;  // rows and columns of a warp's turn
-            u32 bits[rows_together];
-            const auto ask = [&] {
-                const int col = first_col + group * warp_size + lane_id();
-                ask_for(bits, t.radii, first + quad * rows_together, col, col < width ? rows - quad * rows_together : 0);
+            // A warp's turns are columns next to each other, some rows a turn, then the next columns.
+            const int turns_down = (rows + rows_together - 1) / rows_together,
+                      turns = turns_down * (t.block_cols / warp_size), of_warp = (turns + tile_warps - 1) / tile_warps,
+                      begin = warp_id() * of_warp;
+            int left = begin + of_warp < turns ? of_warp : turns - begin;
+            int next_row = begin % turns_down * rows_together, next_col = begin / turns_down * warp_size + lane_id();
+            const char* map = nullptr;  // the radii there
+            const auto go_to = [&] {
+                const int there = first_col + next_col < width ? first_col + next_col : width - 1;
+                map = t.radii.data + (first + next_row) * t.radii.row_stride + there * t.radius_bytes;
             };
-            ask();
+            u32 bits[rows_together];
+            if (left > 0) {
+                go_to();
+                ask_for(bits, map, t.radii, rows - next_row);
+            }
             make_table<Pixel, Counted>(table, t, first - t.most, rows + 2 * t.most, first_col - t.left, sources,
                                        channel);
-            while (quad * rows_together < rows) {
-                const int row = quad * rows_together, col = group * warp_size + lane_id();
+            for (; left > 0; --left) {
+                const int row = next_row, col = next_col;
                 u32 radius[rows_together];
 #pragma unroll
                 for (int j = 0; j < rows_together; ++j) {
@@ -299,13 +310,14 @@ __global__ __launch_bounds__(tile_threads, 2) void radius_tile_kernel(const __gr
                     const auto given = static_cast<u32>(r > least ? r : least);
                     radius[j] = given < static_cast<u32>(t.most) ? given : static_cast<u32>(t.most);
                 }
-                quad += step_quads;
-                group += step_groups;
-                if (group >= groups) {
-                    group -= groups;
-                    ++quad;
+                next_row += rows_together;
+                map += rows_together * t.radii.row_stride;
+                if (next_row >= rows) {
+                    next_row = 0;
+                    next_col += warp_size;
+                    go_to();
                 }
-                ask();  // for those of the next turn
+                if (left > 1) ask_for(bits, map, t.radii, rows - next_row);
                 const auto* const center = reinterpret_cast<const char*>(table + (t.most + row) * tile_cols + t.left + col);
                 u32 sum[rows_together], n[rows_together];
                 bool wanted[rows_together];
@@ -432,6 +444,7 @@ void enqueue_radius_tiles(const window_task& task, const filters::window_job& jo
     t.first_row = task.first_row;
     t.end_row = task.end_row;
     t.radii = plane_of(radius, 0);
+    t.radius_bytes = static_cast<int>(size_of(radius.shape.type));
     t.most = static_cast<int>(most);
     t.left = (t.most / lane_cols + 1) * lane_cols;
     t.block_cols = (tile_cols - t.left - t.most) / warp_size * warp_size;
