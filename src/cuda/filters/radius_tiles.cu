@@ -415,7 +415,9 @@ __global__ __launch_bounds__(tile_threads, 2) void radius_tile_kernel(const __gr
 }  // namespace
 
 bool radius_tiles_support(const filters::window_job& job, std::int64_t most, bool counted) {
-    if (most > largest_tile_radius || job.weighted) return false;
+    constexpr std::int64_t most_extent = std::int64_t{1} << 30;  // rows and columns are numbers of 32 bits
+    if (most > largest_tile_radius || job.weighted || std::max(job.rows.extent, job.cols.extent) > most_extent)
+        return false;
     if (job.shape.type == dtype::u8) return true;
     const bool plain = !job.sampled() && !counted && job.rounding == rounding_mode::half_up;
     return plain && (job.shape.type == dtype::u16 || job.shape.type == dtype::s16);
