@@ -159,9 +159,12 @@ struct tile_loads {
 
 using entries = vector_of<u32, 4>;
 
+/// Of eight neighbouring lanes four begin with their later half, so that they meet all banks.
 __device__ __forceinline__ void store_entries(u32* to, const u32 (&x)[lane_cols]) {
-    reinterpret_cast<entries*>(to)[0] = {x[0], x[1], x[2], x[3]};
-    reinterpret_cast<entries*>(to)[1] = {x[4], x[5], x[6], x[7]};
+    const int later = lane_id() >> 2 & 1;
+    const entries a{x[0], x[1], x[2], x[3]}, b{x[4], x[5], x[6], x[7]};
+    reinterpret_cast<entries*>(to)[later] = later != 0 ? b : a;
+    reinterpret_cast<entries*>(to)[later ^ 1] = later != 0 ? a : b;
 }
 
 /// Makes the table of `height` rows of pixels from row `first_row` and column `first_col` of the extended image on. Entry

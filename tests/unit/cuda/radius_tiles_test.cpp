@@ -160,7 +160,7 @@ class radius_tiles : public test::gpu_stream_test {
 
 TEST_F(radius_tiles, of_small_images_are_those_of_the_cpu) {
     std::mt19937_64 random(31);
-    for (int i = 0; i < 60 && !HasFatalFailure(); ++i) check(any_case(40, 60, random), random);
+    for (int i = 0; i < 150 && !HasFatalFailure(); ++i) check(any_case(40, 60, random), random);
     tile_case one{.most = 31};
     for (const border_mode border : all_borders) {
         one.how.border = border;
@@ -172,12 +172,16 @@ TEST_F(radius_tiles, of_small_images_are_those_of_the_cpu) {
 TEST_F(radius_tiles, of_several_blocks_are_those_of_the_cpu) {
     std::mt19937_64 random(32);
     for (const border_mode border : all_borders)
-        for (int i = 0; i < 3 && !HasFatalFailure(); ++i) {
+        for (int i = 0; i < 6 && !HasFatalFailure(); ++i) {
             tile_case c = any_case(1, 1, random);
             c.rows = 60 + below(random, 130);
             c.cols = 250 + below(random, 300);
             c.planes = 1;
-            if (i < 2) c.type = i == 0 ? dtype::u8 : dtype::u16, c.channels = 1, c.most = 3 + below(random, 29);
+            if (i % 3 < 2) {
+                c.type = i % 3 == 0 ? dtype::u8 : dtype::u16;
+                c.channels = c.mask_channels = 1;
+                c.most = 3 + below(random, 29);
+            }
             if (!is_floating(c.result)) c.result = c.type;
             if (c.type != dtype::u8) c.masked = c.counted = false, c.how.nodata = {}, c.how.min_count = 1;
             c.how.border = border;
