@@ -4,6 +4,7 @@
 #include "cuda/device/warp_scan.cuh"
 #include "cuda/filters/variable_windows.cuh"
 #include "cuda/runtime/device.hpp"
+#include "cuda/runtime/device_limits.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -415,6 +416,13 @@ __global__ __launch_bounds__(tile_threads, 2) void radius_tile_kernel(const __gr
     }
 }
 
+/// Rows of a block's results: fewer than there may be where blocks of small images would leave multiprocessors idle.
+int block_rows_of(std::int64_t rows, std::int64_t strips, int most_rows) {
+    constexpr int least = 16, blocks = 2 * planned_multiprocessors;
+    const std::int64_t bands = (blocks + strips - 1) / strips, wanted = std::max<std::int64_t>((rows + bands - 1) / bands, least);
+    return static_cast<int>(std::min<std::int64_t>(wanted + rows_together - 1, most_rows)) / rows_together * rows_together;
+}
+
 }  // namespace
 
 bool radius_tiles_support(const filters::window_job& job, std::int64_t most, bool counted) {
@@ -455,7 +463,8 @@ void enqueue_radius_tiles(const window_task& task, const filters::window_job& jo
     t.block_cols = (tile_cols - t.left - t.most) / warp_size * warp_size;
     const auto shared_rows = static_cast<int>(std::min<std::size_t>(most_shared_bytes() / sizeof(u32[tile_cols]), 1024));
     t.table_rows = std::min(most_tile_rows, shared_rows - 3);  // a row of zeros, sources, sizes
-    t.block_rows = (t.table_rows - 2 * t.most) / rows_together * rows_together;
+    const std::int64_t result_rows = t.end_row - t.first_row, strips = (image.cols + t.block_cols - 1) / t.block_cols;
+    t.block_rows = block_rows_of(result_rows, strips, t.table_rows - 2 * t.most);
     if (image.type == dtype::s16) t.raised = 32768;
     if (constant) {
         t.border = static_cast<u32>(static_cast<s32>(job.border_value)) & (image.type == dtype::u8 ? 0xff : 0xffff);
@@ -469,8 +478,7 @@ void enqueue_radius_tiles(const window_task& task, const filters::window_job& jo
     t.min_count = static_cast<u32>(std::min<std::int64_t>(job.min_count, std::numeric_limits<s32>::max()));
     t.half_up = job.rounding == rounding_mode::half_up;
     t.fill = job.fill.value_or(is_floating(result.shape.type) ? std::numeric_limits<double>::quiet_NaN() : 0);
-    const std::int64_t strips = (image.cols + t.block_cols - 1) / t.block_cols,
-                       bands = (t.end_row - t.first_row + t.block_rows - 1) / t.block_rows;
+    const std::int64_t bands = (result_rows + t.block_rows - 1) / t.block_rows;
     const launch_shape shape{
         .grid = {static_cast<unsigned>(strips), static_cast<unsigned>(std::min<std::int64_t>(bands, 65535)), 1},
         .block = tile_threads,
