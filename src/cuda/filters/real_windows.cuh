@@ -943,7 +943,7 @@ __device__ void for_each_real_window(const real_view& t, Emit emit) {
                 if (wide > 1) {
 #pragma unroll 1
                     for (int end = (begin | shift) + t.block_cols; end < (last | shift); end += t.block_cols) {
-                        planes.load(0, end & (K - 1), end / K, part);
+                        planes.load(0, end & (K - 1), static_cast<int>(static_cast<unsigned>(end) / K), part);
 #pragma unroll
                         for (int j = 0; j < G; ++j) window[j].add(part[j]);
                     }
