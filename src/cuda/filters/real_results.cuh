@@ -117,7 +117,7 @@ __device__ real_window_values values_of(const real_view& t, const real_finish& t
             w.count = s.v[4] + s.v[5];
             w.sum = joined(s.v[0], s.v[1]);
         }
-        if constexpr (std::is_same_v<typename Kernel::Pixel, narrow_pixel> && Terms == real_terms::weighted) {
+        if constexpr (Kernel::narrow) {
             // Weights are finite, and products of floats; a sum that is not is its own quotient.
             const double mean = quotient<true>(w.sum, w.count);
             w.mean = fabs(w.sum) < INFINITY ? mean : w.sum;
@@ -206,33 +206,30 @@ __device__ void make_results(const real_view& t, const real_finish& to, int chan
 #pragma unroll
                 for (int i = 0; i < K; ++i)
                     if (own.weight(i) > 0) counted |= 1u << i;
-                if (!squares || to.task == real_task::limit || to.task == real_task::threshold) {
-                    const bool limit = to.task == real_task::limit;
-                    store(to.mean, given & counted, [&](int i) {
-                        const double own_limit = limit_of(terms, pixel(i), w[i].mean, sqrt(w[i].variance));
-                        return limit ? own_limit : pixel(i) > own_limit ? to.yes : 0;
-                    });
-                } else if constexpr (squares) {
-                    switch (to.task) {
-                        case real_task::extremes:
+                if constexpr (squares) {
+                    if (to.task == real_task::extremes) {
 #pragma unroll
-                            for (int i = 0; i < K; ++i) {
-                                if (i >= windows.cols || (given >> i & 1u) == 0) continue;
-                                largest = w[i].variance > largest ? w[i].variance : largest;
-                                const double x = pixel(i);
-                                if ((counted >> i & 1u) != 0 && x < smallest) smallest = x;
-                            }
-                            break;
-                        case real_task::contrast:
-                            store(to.mean, given & counted, [&](int i) {
-                                const double s = sqrt(w[i].variance);
-                                return (pixel(i) - w[i].mean) / (s < to.epsilon ? to.epsilon : s);
-                            });
-                            break;
-                        default:
-                            break;
+                        for (int i = 0; i < K; ++i) {
+                            if (i >= windows.cols || (given >> i & 1u) == 0) continue;
+                            largest = w[i].variance > largest ? w[i].variance : largest;
+                            const double x = pixel(i);
+                            if ((counted >> i & 1u) != 0 && x < smallest) smallest = x;
+                        }
+                        continue;
+                    }
+                    if (to.task == real_task::contrast) {
+                        store(to.mean, given & counted, [&](int i) {
+                            const double s = sqrt(w[i].variance);
+                            return (pixel(i) - w[i].mean) / (s < to.epsilon ? to.epsilon : s);
+                        });
+                        continue;
                     }
                 }
+                const bool wants_limit = to.task == real_task::limit;
+                store(to.mean, given & counted, [&](int i) {
+                    const double limit = limit_of(terms, pixel(i), w[i].mean, sqrt(w[i].variance));
+                    return wants_limit ? limit : pixel(i) > limit ? to.yes : 0;
+                });
             }
         }
     });

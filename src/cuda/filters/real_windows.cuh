@@ -122,6 +122,7 @@ struct weighted_run {
 /// weight is.
 template <int K>
 struct narrow_run {
+    static_assert(K == 4);
     float x[K], w[K];
     std::uint32_t there;
 
@@ -192,7 +193,7 @@ __device__ void load_pixels(const real_view& t, held_pixel<Pixel> (&to)[K], cons
 #pragma unroll
         for (int i = 0; i < K; ++i) to[i] = static_cast<held_pixel<Pixel>>(x[i]);
     };
-    if constexpr (of_any_type<Pixel>) {
+    if constexpr (std::is_same_v<Pixel, any_pixel>) {
         switch (t.type) {
             case dtype::u8:
                 return as(u8{});
@@ -319,7 +320,7 @@ class real_reader {
                 to[j].clear();
         }
     }
-    /// The same rows are summed next.
+    /// The same rows, which are summed next.
     template <int N>
     __device__ void settle(Run (&)[N], int, int = every_row) const {}
 
@@ -335,7 +336,8 @@ struct narrow_runs {
 };
 
 template <int N, int K>
-__device__ narrow_runs<N, K> read_rows_anywhere(const real_view& t, int first, int end, int col, int channel);
+__device__ __noinline__ narrow_runs<N, K> read_rows_anywhere(const real_view& t, int first, int end, int col,
+                                                             int channel);
 
 /// The same of pixels in float. Rows that lie in the image are read without questions, and as memory has them until
 /// they are summed.
@@ -380,8 +382,7 @@ class real_reader<narrow_pixel, narrow_run<K>, K, true> {
             if (t_.mask != nullptr) {
                 const char* from = t_.mask + first * t_.mask_stride + col_;
 #pragma unroll
-                for (int j = 0; j < N; ++j, from += t_.mask_stride)
-                    to[j].there = *reinterpret_cast<const std::conditional_t<K == 2, u16, u32>*>(from);
+                for (int j = 0; j < N; ++j, from += t_.mask_stride) to[j].there = *reinterpret_cast<const u32*>(from);
             } else {
 #pragma unroll
                 for (int j = 0; j < N; ++j) to[j].there = ~0u;
@@ -402,7 +403,7 @@ class real_reader<narrow_pixel, narrow_run<K>, K, true> {
         to = rows[0];
     }
 
-    /// One that may be anywhere, if before `end`.
+    /// A row that may be anywhere, as it counts; nothing from `end` on.
     __device__ void read_anywhere(run& to, int y, int end) const {
         to.clear();
         if (y >= end || y < t_.first_taken || y >= t_.end_taken) return;
@@ -415,6 +416,7 @@ class real_reader<narrow_pixel, narrow_run<K>, K, true> {
         }
     }
 
+    /// Rows that are plain are as memory has them, others as they count.
     template <int N>
     __device__ void settle(run (&rows)[N], int first, int end = every_row) const {
         if (plain(first, first + N, end)) {
@@ -429,19 +431,19 @@ class real_reader<narrow_pixel, narrow_run<K>, K, true> {
                 default:
                     break;
             }
-            if (t_.asks)
+            if (t_.asks) {
 #pragma unroll
                 for (run& r : rows)
 #pragma unroll
                     for (int i = 0; i < K; ++i)
                         if ((r.there >> (8 * i) & 0xff) == 0 || !has_value(t_, r.x[i])) r.w[i] = 0;
+            }
         }
 #pragma unroll
         for (run& r : rows)
 #pragma unroll
-            for (int i = 0; i < K; ++i) {
+            for (int i = 0; i < K; ++i)
                 if (!is_weight(r.w[i])) r.x[i] = r.w[i] = 0;
-            }
     }
 
   private:
@@ -452,15 +454,12 @@ class real_reader<narrow_pixel, narrow_run<K>, K, true> {
 
     template <typename T, int N>
     __device__ void load_bytes(run (&to)[N], int first) const {
-        constexpr int bytes = K * static_cast<int>(sizeof(T)), words = (bytes + 3) / 4;
+        constexpr int words = K * static_cast<int>(sizeof(T)) / 4;
         const char* from = t_.image + first * t_.image_stride + col_ * static_cast<std::int64_t>(sizeof(T));
 #pragma unroll
         for (int j = 0; j < N; ++j, from += t_.image_stride) {
             std::uint32_t word[words];
-            if constexpr (bytes < 4)
-                word[0] = *reinterpret_cast<const u16*>(from);
-            else
-                load_run(word, from);
+            load_run(word, from);
 #pragma unroll
             for (int k = 0; k < words; ++k) to[j].x[k] = __uint_as_float(word[k]);
         }
@@ -609,7 +608,9 @@ struct real_kernel {
     static constexpr terms_layout layout = layout_of(Terms, type);
     static constexpr int K = layout.cols, G = layout.rows;
     using held = held_pixel<Pixel>;
-    using run = std::conditional_t<std::is_same_v<Pixel, narrow_pixel>, narrow_run<K>,
+    static constexpr bool narrow = std::is_same_v<Pixel, narrow_pixel>;
+    static_assert(!narrow || Terms == real_terms::weighted);
+    using run = std::conditional_t<narrow, narrow_run<K>,
                                    std::conditional_t<sampled, weighted_run<held, K>, real_run<held, K>>>;
     using reader = real_reader<Pixel, run, K, sampled>;
     using sums = sums_of<Terms>;
@@ -629,7 +630,7 @@ struct real_kernel {
     };
 
     __device__ static sums term(const real_view& t, const run& r, int i) {
-        if constexpr (std::is_same_v<run, narrow_run<K>> && Terms == real_terms::weighted) {
+        if constexpr (narrow) {
             const auto w = static_cast<double>(r.w[i]);  // where there is none x is 0, too
             return {{w * static_cast<double>(r.x[i]), w}};
         } else {
@@ -707,19 +708,21 @@ struct alignas(16) sum_unit {
 /// Shared memory of a block: prefixes, then suffixes.
 template <typename Kernel>
 struct real_planes {
-    static constexpr int K = Kernel::K, G = Kernel::G, values = Kernel::sums::values, units = G * values / 2;
+    static constexpr int K = Kernel::K, G = Kernel::G, values = Kernel::sums::values, units = G * values / 2,
+                         together = values % 2 == 0 ? 1 : G;  ///< rows that are stored at once
     using sums = typename Kernel::sums;
     sum_unit* memory;
     int pitch;
 
     static constexpr std::size_t bytes(int threads) { return planes_bytes({values, K, G}, threads); }
 
-    /// Column `plane` modulo K, the `at`-th of those.
-    __device__ void store(int part, int plane, int at, const sums (&rows)[G]) const {
+    /// Rows from `row` on, of column `plane` modulo K, the `at`-th of those.
+    __device__ void store(int part, int row, int plane, int at, const sums (&rows)[together]) const {
         const auto value = [&](int k) { return rows[k / values].v[k % values]; };
+        const int first = part * units + row * values / 2;
 #pragma unroll
-        for (int u = 0; u < units; ++u)
-            memory[((part * units + u) * K + plane) * pitch + at] = {{value(2 * u), value(2 * u + 1)}};
+        for (int u = 0; u < together * values / 2; ++u)
+            memory[((first + u) * K + plane) * pitch + at] = {{value(2 * u), value(2 * u + 1)}};
     }
     __device__ void load(int part, int plane, int at, sums (&rows)[G]) const {
 #pragma unroll
@@ -731,72 +734,77 @@ struct real_planes {
     }
 };
 
-/// Prefixes and suffixes of G rows of a thread's columns within blocks of `block_cols` columns, to shared memory.
+/// Prefixes and suffixes of G rows of a thread's columns within blocks of `block_cols` columns, to shared memory: of as
+/// few rows at once as have whole units of it, for registers.
 template <typename Kernel>
-__device__ void scan_blocks(const real_planes<Kernel>& planes, typename Kernel::columns (&rows)[Kernel::G],
+__device__ void scan_blocks(const real_planes<Kernel>& planes, const typename Kernel::columns (&all)[Kernel::G],
                             int block_cols, int thread) {
-    constexpr int K = Kernel::K, G = Kernel::G;
+    constexpr int K = Kernel::K, together = real_planes<Kernel>::together;
     using sums = typename Kernel::sums;
     const int in_thread = block_cols < K ? block_cols : K, lanes = block_cols < K ? 1 : block_cols / K,
               lane = thread & (lanes - 1);
-    sums before[G], behind[G];  // of the block's threads before and behind this one
+    const auto shuffle = [](const sums& s, bool up, int distance) {
+        sums other;
 #pragma unroll
-    for (int j = 0; j < G; ++j) before[j].clear(), behind[j].clear();
-    if (lanes > 1) {
-        const auto shuffle = [](const sums& s, bool up, int distance) {
-            sums other;
-#pragma unroll
-            for (int k = 0; k < sums::values; ++k)
-                other.v[k] = up ? __shfl_up_sync(~0u, s.v[k], static_cast<unsigned>(distance))
-                                : __shfl_down_sync(~0u, s.v[k], static_cast<unsigned>(distance));
-            return other;
-        };
-#pragma unroll
-        for (int j = 0; j < G; ++j) {
-            sums all = rows[j].of[0];
-#pragma unroll
-            for (int i = 1; i < K; ++i) all.add(rows[j].of[i]);
-            sums prefix = all, suffix = all;
-#pragma unroll 1
-            for (int distance = 1; distance < lanes; distance *= 2) {
-                const sums left = shuffle(prefix, true, distance), right = shuffle(suffix, false, distance);
-                if (lane >= distance) prefix = left + prefix;
-                if (lane + distance < lanes) suffix.add(right);
-            }
-            const sums left = shuffle(prefix, true, 1), right = shuffle(suffix, false, 1);
-            if (lane > 0) before[j] = left;
-            if (lane + 1 < lanes) behind[j] = right;
-        }
-    }
-    const auto store = [&](auto several) {  // blocks in a thread's columns
-        constexpr bool within = decltype(several)::value;
-        sums chain[G];
-#pragma unroll
-        for (int i = 0; i < K; ++i) {
-            const bool begins = within && (i & (in_thread - 1)) == 0;
-#pragma unroll
-            for (int j = 0; j < G; ++j) {
-                if (i == 0)
-                    chain[j] = within ? rows[j].of[0] : before[j] + rows[j].of[0];
-                else
-                    chain[j] = begins ? rows[j].of[i] : chain[j] + rows[j].of[i];
-            }
-            planes.store(0, i, thread, chain);
-        }
-#pragma unroll
-        for (int i = K - 1; i >= 0; --i) {
-            const bool ends = within && ((i + 1) & (in_thread - 1)) == 0;
-#pragma unroll
-            for (int j = 0; j < G; ++j) {
-                if (i == K - 1)
-                    chain[j] = within ? rows[j].of[i] : rows[j].of[i] + behind[j];
-                else
-                    chain[j] = ends ? rows[j].of[i] : rows[j].of[i] + chain[j];
-            }
-            planes.store(1, i, thread, chain);
-        }
+        for (int k = 0; k < sums::values; ++k)
+            other.v[k] = up ? __shfl_up_sync(~0u, s.v[k], static_cast<unsigned>(distance))
+                            : __shfl_down_sync(~0u, s.v[k], static_cast<unsigned>(distance));
+        return other;
     };
-    lanes > 1 ? store(std::false_type()) : store(std::true_type());
+#pragma unroll
+    for (int row = 0; row < Kernel::G; row += together) {
+        const auto* const rows = all + row;
+        sums before[together], behind[together];  // of the block's threads before and behind this one
+#pragma unroll
+        for (int j = 0; j < together; ++j) before[j].clear(), behind[j].clear();
+        if (lanes > 1) {
+#pragma unroll
+            for (int j = 0; j < together; ++j) {
+                sums own = rows[j].of[0];
+#pragma unroll
+                for (int i = 1; i < K; ++i) own.add(rows[j].of[i]);
+                sums prefix = own, suffix = own;
+#pragma unroll 1
+                for (int distance = 1; distance < lanes; distance *= 2) {
+                    const sums left = shuffle(prefix, true, distance), right = shuffle(suffix, false, distance);
+                    if (lane >= distance) prefix = left + prefix;
+                    if (lane + distance < lanes) suffix.add(right);
+                }
+                const sums left = shuffle(prefix, true, 1), right = shuffle(suffix, false, 1);
+                if (lane > 0) before[j] = left;
+                if (lane + 1 < lanes) behind[j] = right;
+            }
+        }
+        const auto store = [&](auto several) {  // blocks in a thread's columns
+            constexpr bool within = decltype(several)::value;
+            sums chain[together];
+#pragma unroll
+            for (int i = 0; i < K; ++i) {
+                const bool begins = within && (i & (in_thread - 1)) == 0;
+#pragma unroll
+                for (int j = 0; j < together; ++j) {
+                    if (i == 0)
+                        chain[j] = within ? rows[j].of[0] : before[j] + rows[j].of[0];
+                    else
+                        chain[j] = begins ? rows[j].of[i] : chain[j] + rows[j].of[i];
+                }
+                planes.store(0, row, i, thread, chain);
+            }
+#pragma unroll
+            for (int i = K - 1; i >= 0; --i) {
+                const bool ends = within && ((i + 1) & (in_thread - 1)) == 0;
+#pragma unroll
+                for (int j = 0; j < together; ++j) {
+                    if (i == K - 1)
+                        chain[j] = within ? rows[j].of[i] : rows[j].of[i] + behind[j];
+                    else
+                        chain[j] = ends ? rows[j].of[i] : rows[j].of[i] + chain[j];
+                }
+                planes.store(1, row, i, thread, chain);
+            }
+        };
+        lanes > 1 ? store(std::false_type()) : store(std::true_type());
+    }
 }
 
 /// Windows around K columns of G rows, some of which have results.
