@@ -72,7 +72,7 @@ struct real_view {
     double nodata;
     bool has_nodata, omits_nan;
     bool in_units;   ///< a thread's pixels, and what goes with them, can be read together
-    bool asks;       ///< pixels are asked whether they count: by a mask, or by their values
+    bool asks;       ///< pixels are asked whether they count: by a mask or their values, or as there are no weights
     double inverse;  ///< of the pixels of an uncut window
     refused_blocks refused;
     large_view large;  ///< without memory: blocks hold the windows
@@ -117,14 +117,13 @@ struct weighted_run {
     }
 };
 
-/// K pixels of up to 32 bits with their weights, and a byte for each that is 0 where a mask has 0. Until they are
-/// settled x begins with the bytes that memory has: nothing waits for them before. Then x are numbers, 0 where the
+/// K pixels of up to 32 bits with their weights. Until they are settled x begins with the bytes that memory has, and w,
+/// where there are no weights, with those of a mask: nothing waits for them before. Then x are numbers, 0 where the
 /// weight is.
 template <int K>
 struct narrow_run {
     static_assert(K == 4);
     float x[K], w[K];
-    std::uint32_t there;
 
     __device__ void clear() {
 #pragma unroll
@@ -375,17 +374,11 @@ class real_reader<narrow_pixel, narrow_run<K>, K, true> {
                 for (int j = 0; j < N; ++j, from += t_.weights_stride) load_run(to[j].w, from);
             } else {
 #pragma unroll
-                for (int j = 0; j < N; ++j)
+                for (int j = 0; j < N; ++j) {
 #pragma unroll
                     for (int i = 0; i < K; ++i) to[j].w[i] = 1;
-            }
-            if (t_.mask != nullptr) {
-                const char* from = t_.mask + first * t_.mask_stride + col_;
-#pragma unroll
-                for (int j = 0; j < N; ++j, from += t_.mask_stride) to[j].there = *reinterpret_cast<const u32*>(from);
-            } else {
-#pragma unroll
-                for (int j = 0; j < N; ++j) to[j].there = ~0u;
+                    if (t_.mask != nullptr) to[j].w[0] = __uint_as_float(mask_of(first + j));
+                }
             }
         } else if (nothing_) {
 #pragma unroll
@@ -433,10 +426,17 @@ class real_reader<narrow_pixel, narrow_run<K>, K, true> {
             }
             if (t_.asks) {
 #pragma unroll
-                for (run& r : rows)
+                for (int j = 0; j < N; ++j) {
+                    run& r = rows[j];
+                    const bool weighted = t_.weights != nullptr;
+                    std::uint32_t there = ~0u;
+                    if (t_.mask != nullptr) there = weighted ? mask_of(first + j) : __float_as_uint(r.w[0]);
 #pragma unroll
-                    for (int i = 0; i < K; ++i)
-                        if ((r.there >> (8 * i) & 0xff) == 0 || !has_value(t_, r.x[i])) r.w[i] = 0;
+                    for (int i = 0; i < K; ++i) {
+                        if (!weighted) r.w[i] = 1;
+                        if ((there >> (8 * i) & 0xff) == 0 || !has_value(t_, r.x[i])) r.w[i] = 0;
+                    }
+                }
             }
         }
 #pragma unroll
@@ -447,6 +447,10 @@ class real_reader<narrow_pixel, narrow_run<K>, K, true> {
     }
 
   private:
+    __device__ std::uint32_t mask_of(int row) const {
+        return *reinterpret_cast<const std::uint32_t*>(t_.mask + row * t_.mask_stride + col_);
+    }
+
     /// Whether all rows before `last` lie in the image.
     __device__ bool plain(int first, int last, int end) const {
         return together_ && first >= t_.first_plain && last <= t_.end_plain && last <= end;
@@ -461,7 +465,7 @@ class real_reader<narrow_pixel, narrow_run<K>, K, true> {
             std::uint32_t word[words];
             load_run(word, from);
 #pragma unroll
-            for (int k = 0; k < words; ++k) to[j].x[k] = __uint_as_float(word[k]);
+            for (int k = 0; k < K; ++k) to[j].x[k] = k < words ? __uint_as_float(word[k < words ? k : 0]) : 0;
         }
     }
 
@@ -1094,7 +1098,7 @@ real_view on_device(const real_windows& w, const real_shape& shape) {
     t.omits_nan = job.nan == nan_mode::omit;
     t.has_nodata = job.nodata.has_value();
     t.nodata = job.nodata.value_or(0);
-    t.asks = t.mask != nullptr || t.has_nodata || (t.omits_nan && is_floating(s.type));
+    t.asks = t.weights == nullptr || t.mask != nullptr || t.has_nodata || (t.omits_nan && is_floating(s.type));
     if (job.rows.border == border_mode::constant) {
         const bool is_nan = job.border_value != job.border_value, nodata_is_nan = t.nodata != t.nodata;
         const bool counts = is_nan ? !(t.omits_nan || (t.has_nodata && nodata_is_nan))
