@@ -1,7 +1,6 @@
-#include "cuda/filters/radius_tiles.hpp"
-
 #include "cuda/device/ptx.cuh"
 #include "cuda/device/warp_scan.cuh"
+#include "cuda/filters/radius_tiles.hpp"
 #include "cuda/filters/variable_windows.cuh"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/device_limits.hpp"
@@ -12,10 +11,10 @@
 // Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
 //
 // A block owns some rows and columns of results. It makes a table of their pixels and of as many on every side as
-// windows may reach, continued beyond the image's borders while it loads them: first each warp the sums down the columns
-// of its rows, then threads what lies above them, then each warp the sums along its rows. Sums wrap, windows' own do
-// not. Each thread reads the four entries of its pixels' windows then; in memory such reads of a warp touch as many lines
-// as there are radii, one after another, here some three or four have the same bank.
+// windows may reach, continued beyond the image's borders while it loads them: first each warp the sums down the
+// columns of its rows, then threads what lies above them, then each warp the sums along its rows. Sums wrap, windows'
+// own do not. Each thread reads the four entries of its pixels' windows then; in memory such reads of a warp touch as
+// many lines as there are radii, one after another, here some three or four have the same bank.
 
 namespace boxsum::cuda {
 namespace {
@@ -25,11 +24,11 @@ constexpr int count_bit = 20;            ///< of that word, the count's first
 
 constexpr int tile_threads = 512;
 constexpr int tile_warps = tile_threads / warp_size;
-constexpr int lane_cols = 8;                        ///< neighbours that a lane owns of a row of the table
-constexpr int tile_cols = warp_size * lane_cols;    ///< of a table
-constexpr int segment_rows = 7;                     ///< of the table's, which a warp owns
-constexpr int most_tile_rows = 110;                 ///< of pixels: two blocks of a multiprocessor, of 111 KiB each
-constexpr int rows_together = 4;                    ///< of a thread's results, whose entries are read together
+constexpr int lane_cols = 8;                       ///< neighbours that a lane owns of a row of the table
+constexpr int table_cols = warp_size * lane_cols;  ///< of a table
+constexpr int segment_rows = 7;                    ///< of the table's, which a warp owns
+constexpr int most_tile_rows = 110;                ///< of pixels: two blocks of a multiprocessor, of 111 KiB each
+constexpr int rows_together = 4;                   ///< of a thread's results, whose entries are read together
 static_assert(most_tile_rows <= tile_warps * segment_rows);
 
 struct tile_task {
@@ -42,12 +41,12 @@ struct tile_task {
     radius_plane radii;
     int radius_bytes;
     int most;
-    int left;                   ///< columns of a table before those of results: more than `most`, whole runs of lanes
+    int left;                    ///< columns of a table before those of results: more than `most`, whole runs of lanes
     int block_rows, block_cols;  ///< of results
-    int table_rows;             ///< of pixels, at most
+    int table_rows;              ///< of pixels, at most
     u32 border, border_counts;   ///< of pixels that the image does not have, as its pixels lie in memory
-    u32 raised;                  ///< 32768 with 16s: the table has pixels higher by so much, and their highest bit is another
-    int nodata;                 ///< -1: none
+    u32 raised;  ///< 32768 with 16s: the table has pixels higher by so much, and their highest bit is another
+    int nodata;  ///< -1: none
     any_view result, count;
     u32 min_count;
     bool half_up;
@@ -87,7 +86,7 @@ __device__ inline u32 bytes_set(u32 x) {
     return ((((x & 0x7f7f7f7f) + 0x7f7f7f7f) | x) & 0x80808080) >> 7;
 }
 
-/// A lane's pixels of consecutive rows of the table, of which the first of results is `row`.
+/// A lane's pixels of consecutive rows of the table.
 template <typename Pixel, bool Counted>
 struct tile_loads {
     lane_pixels<Pixel, Counted> of_row[segment_rows];
@@ -99,7 +98,7 @@ struct tile_loads {
         // Of all lanes' rows a lane looks at one.
         const int own_row = lane_id() < valid ? static_cast<int>(t.rows.source(first_row + lane_id())) : -1;
         const std::int64_t col = first_col + lane_id() * lane_cols;
-        const bool whole = t.aligned && first_col >= 0 && first_col + tile_cols <= t.cols.extent &&
+        const bool whole = t.aligned && first_col >= 0 && first_col + table_cols <= t.cols.extent &&
                            __all_sync(whole_warp, own_row >= 0 || lane_id() >= valid || lane_id() >= segment_rows);
 #pragma unroll
         for (int k = 0; k < segment_rows; ++k) of_row[k] = {};
@@ -128,8 +127,8 @@ struct tile_loads {
                         of_row[k].set(i, t.border, t.border_counts);
                         continue;
                     }
-                    const u32 pixel = reinterpret_cast<const Pixel*>(
-                        t.image + row * t.image_stride)[from * t.channels + channel];
+                    const u32 pixel =
+                        reinterpret_cast<const Pixel*>(t.image + row * t.image_stride)[from * t.channels + channel];
                     u32 counts = 1;
                     if constexpr (Counted)
                         if (t.mask != nullptr)
@@ -158,25 +157,25 @@ struct tile_loads {
     }
 };
 
-using entries = vector_of<u32, 4>;
+using four_entries = vector_of<u32, 4>;
 
 /// Of eight neighbouring lanes four begin with their later half, so that they meet all banks.
 __device__ __forceinline__ void store_entries(u32* to, const u32 (&x)[lane_cols]) {
     const int later = lane_id() >> 2 & 1;
-    const entries a{x[0], x[1], x[2], x[3]}, b{x[4], x[5], x[6], x[7]};
-    reinterpret_cast<entries*>(to)[later] = later != 0 ? b : a;
-    reinterpret_cast<entries*>(to)[later ^ 1] = later != 0 ? a : b;
+    const four_entries a{x[0], x[1], x[2], x[3]}, b{x[4], x[5], x[6], x[7]};
+    reinterpret_cast<four_entries*>(to)[later] = later != 0 ? b : a;
+    reinterpret_cast<four_entries*>(to)[later ^ 1] = later != 0 ? a : b;
 }
 
-/// Makes the table of `height` rows of pixels from row `first_row` and column `first_col` of the extended image on. Entry
-/// (r, c) is the sum of the rows before r up to column c.
+/// Makes the table of `height` rows of pixels from row `first_row` and column `first_col` of the extended image on.
+/// Entry (r, c) is the sum of the rows before r up to column c.
 template <typename Pixel, bool Counted>
 __device__ __forceinline__ void make_table(u32* table, const tile_task& t, std::int64_t first_row, int height,
                                            std::int64_t first_col, const int* sources, int channel) {
     const int segment = warp_id() * segment_rows;  // the rows of a warp
     tile_loads<Pixel, Counted> pixels;
     pixels.read(t, first_row + segment, height - segment, first_col, sources, channel);
-    u32* const own = table + (segment + 1) * tile_cols + lane_id() * lane_cols;
+    u32* const own = table + (segment + 1) * table_cols + lane_id() * lane_cols;
     u32 down[lane_cols] = {};
 #pragma unroll
     for (int k = 0; k < segment_rows; ++k) pixels.of_row[k].add_pixels(down);
@@ -190,14 +189,14 @@ __device__ __forceinline__ void make_table(u32* table, const tile_task& t, std::
     }
     if (segment < height) store_entries(own, down);
     __syncthreads();
-    if (threadIdx.x < tile_cols) {
+    if (threadIdx.x < table_cols) {
         u32* const column = table + threadIdx.x;
         u32 above = 0;
         column[0] = 0;
 #pragma unroll
         for (int w = 0; w < tile_warps; ++w) {
             if (w * segment_rows >= height) continue;
-            u32& begin = column[(w * segment_rows + 1) * tile_cols];
+            u32& begin = column[(w * segment_rows + 1) * table_cols];
             const u32 sum = begin;
             begin = above;
             above += sum;
@@ -205,7 +204,8 @@ __device__ __forceinline__ void make_table(u32* table, const tile_task& t, std::
     }
     __syncthreads();
     if (segment < height) {
-        const entries a = reinterpret_cast<const entries*>(own)[0], b = reinterpret_cast<const entries*>(own)[1];
+        const four_entries a = reinterpret_cast<const four_entries*>(own)[0],
+                           b = reinterpret_cast<const four_entries*>(own)[1];
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
             down[i] = a.x[i];
@@ -222,7 +222,7 @@ __device__ __forceinline__ void make_table(u32* table, const tile_task& t, std::
         const u32 before = warp_scan(along[lane_cols - 1]) - along[lane_cols - 1];
 #pragma unroll
         for (int i = 0; i < lane_cols; ++i) along[i] += before;
-        if (segment + k < height) store_entries(own + k * tile_cols, along);  // the others are summed for nothing
+        if (segment + k < height) store_entries(own + k * table_cols, along);  // the others are summed for nothing
     }
     __syncthreads();
 }
@@ -268,10 +268,10 @@ struct window_size {
 template <typename Pixel, bool Counted>
 __global__ __launch_bounds__(tile_threads, 2) void radius_tile_kernel(const __grid_constant__ tile_task t) {
     u32* const table = dynamic_shared<u32>();
-    int* const sources = reinterpret_cast<int*>(table + (t.table_rows + 1) * tile_cols);
-    auto* const sizes = reinterpret_cast<window_size*>(sources + tile_cols);
+    int* const sources = reinterpret_cast<int*>(table + (t.table_rows + 1) * table_cols);
+    auto* const sizes = reinterpret_cast<window_size*>(sources + table_cols);
     const int first_col = static_cast<int>(blockIdx.x) * t.block_cols, width = static_cast<int>(t.cols.extent);
-    if (threadIdx.x < tile_cols)
+    if (threadIdx.x < table_cols)
         sources[threadIdx.x] = static_cast<int>(t.cols.source(first_col - t.left + static_cast<int>(threadIdx.x)));
     if (threadIdx.x <= static_cast<u32>(largest_tile_radius)) {
         const u32 n = (2 * threadIdx.x + 1) * (2 * threadIdx.x + 1);
@@ -283,9 +283,9 @@ __global__ __launch_bounds__(tile_threads, 2) void radius_tile_kernel(const __gr
     for (std::int64_t first = t.first_row + std::int64_t{blockIdx.y} * t.block_rows; first < t.end_row;
          first += std::int64_t{gridDim.y} * t.block_rows) {
         const int rows = t.end_row - first < t.block_rows ? static_cast<int>(t.end_row - first) : t.block_rows;
-        const bool cut = t.rows.border == border_mode::shrink &&
-                         (first < t.most || first + rows + t.most > t.rows.extent || first_col < t.most ||
-                          first_col + t.block_cols + t.most > width);
+        const bool cut =
+            t.rows.border == border_mode::shrink && (first < t.most || first + rows + t.most > t.rows.extent ||
+                                                     first_col < t.most || first_col + t.block_cols + t.most > width);
         for (int channel = 0; channel < t.channels; ++channel) {
             // A warp's turns are columns next to each other, some rows a turn, then the next columns.
             const int turns_down = (rows + rows_together - 1) / rows_together,
@@ -322,17 +322,16 @@ __global__ __launch_bounds__(tile_threads, 2) void radius_tile_kernel(const __gr
                     go_to();
                 }
                 if (left > 1) ask_for(bits, map, t.radii, rows - next_row);
-                const auto* const center = reinterpret_cast<const char*>(table + (t.most + row) * tile_cols + t.left + col);
+                const auto* const center =
+                    reinterpret_cast<const char*>(table + (t.most + row) * table_cols + t.left + col);
                 u32 sum[rows_together], n[rows_together];
                 bool wanted[rows_together];
 #pragma unroll
                 for (int j = 0; j < rows_together; ++j) {
-                    constexpr int entry = sizeof(u32), line = tile_cols * entry;
+                    constexpr int entry = sizeof(u32), line = table_cols * entry;
                     const int across = static_cast<int>(radius[j]) * (line + entry),
                               along = static_cast<int>(radius[j]) * (line - entry);
-                    const auto at = [&](int bytes) {
-                        return *reinterpret_cast<const u32*>(center + j * line + bytes);
-                    };
+                    const auto at = [&](int bytes) { return *reinterpret_cast<const u32*>(center + j * line + bytes); };
                     sum[j] = (at(across + line) - at(along + line - entry)) - (at(-along) - at(-across - entry));
                     const u32 side = 2 * radius[j] + 1;
                     n[j] = side * side;
@@ -369,16 +368,16 @@ __global__ __launch_bounds__(tile_threads, 2) void radius_tile_kernel(const __gr
                         const int offset = static_cast<int>(t.raised);
                         store([&](int j) { return static_cast<T>(mean_of(sum[j], n[j], offset)); });
                     } else if (sizeof(T) == 1 && !cut) {
-                        // The quotient of x = kn + m is that of (x + 1) times an inverse that lacks less than 1: x + 1 is
-                        // below 2^20, so the product lacks less than 1 / n, and only where m is n - 1 is there less room.
+                        // The quotient of x = kn + m is that of (x + 1) times an inverse that lacks less than 1: x + 1
+                        // is below 2^20, so the product lacks less than 1 / n, and only where m is n - 1 is there less
+                        // room.
                         store([&](int j) {
                             const window_size size = sizes[radius[j]];
                             return static_cast<T>(__umulhi(sum[j] + size.half, size.inverse));
                         });
                     } else {
-                        store([&](int j) {
-                            return static_cast<T>(inner_quotient(sum[j] + n[j] / 2, n[j]) ^ t.raised);
-                        });
+                        store(
+                            [&](int j) { return static_cast<T>(inner_quotient(sum[j] + n[j] / 2, n[j]) ^ t.raised); });
                     }
                 };
                 if constexpr (Counted) {
@@ -419,8 +418,10 @@ __global__ __launch_bounds__(tile_threads, 2) void radius_tile_kernel(const __gr
 /// Rows of a block's results: fewer than there may be where blocks of small images would leave multiprocessors idle.
 int block_rows_of(std::int64_t rows, std::int64_t strips, int most_rows) {
     constexpr int least = 16, blocks = 2 * planned_multiprocessors;
-    const std::int64_t bands = (blocks + strips - 1) / strips, wanted = std::max<std::int64_t>((rows + bands - 1) / bands, least);
-    return static_cast<int>(std::min<std::int64_t>(wanted + rows_together - 1, most_rows)) / rows_together * rows_together;
+    const std::int64_t bands = (blocks + strips - 1) / strips,
+                       wanted = std::max<std::int64_t>((rows + bands - 1) / bands, least);
+    return static_cast<int>(std::min<std::int64_t>(wanted + rows_together - 1, most_rows)) / rows_together *
+           rows_together;
 }
 
 }  // namespace
@@ -460,8 +461,9 @@ void enqueue_radius_tiles(const window_task& task, const filters::window_job& jo
     t.radius_bytes = static_cast<int>(size_of(radius.shape.type));
     t.most = static_cast<int>(most);
     t.left = (t.most / lane_cols + 1) * lane_cols;
-    t.block_cols = (tile_cols - t.left - t.most) / warp_size * warp_size;
-    const auto shared_rows = static_cast<int>(std::min<std::size_t>(most_shared_bytes() / sizeof(u32[tile_cols]), 1024));
+    t.block_cols = (table_cols - t.left - t.most) / warp_size * warp_size;
+    const auto shared_rows =
+        static_cast<int>(std::min<std::size_t>(most_shared_bytes() / sizeof(u32[table_cols]), 1024));
     t.table_rows = std::min(most_tile_rows, shared_rows - 3);  // a row of zeros, sources, sizes
     const std::int64_t result_rows = t.end_row - t.first_row, strips = (image.cols + t.block_cols - 1) / t.block_cols;
     t.block_rows = block_rows_of(result_rows, strips, t.table_rows - 2 * t.most);
@@ -482,7 +484,8 @@ void enqueue_radius_tiles(const window_task& task, const filters::window_job& jo
     const launch_shape shape{
         .grid = {static_cast<unsigned>(strips), static_cast<unsigned>(std::min<std::int64_t>(bands, 65535)), 1},
         .block = tile_threads,
-        .shared_bytes = (t.table_rows + 2) * tile_cols * sizeof(u32) + (largest_tile_radius + 1) * sizeof(window_size)};
+        .shared_bytes =
+            (t.table_rows + 2) * table_cols * sizeof(u32) + (largest_tile_radius + 1) * sizeof(window_size)};
     if (counted) return launch(radius_tile_kernel<u8, true>, shape, stream, t);
     if (image.type == dtype::u8) return launch(radius_tile_kernel<u8, false>, shape, stream, t);
     launch(radius_tile_kernel<u16, false>, shape, stream, t);

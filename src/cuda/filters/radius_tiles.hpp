@@ -10,8 +10,8 @@ namespace boxsum::cuda {
 /// Whether these windows of radii up to `most` are taken so. `counted`: a count is wanted, too.
 bool radius_tiles_support(const filters::window_job& job, std::int64_t most, bool counted);
 
-/// Means of the task's windows, which has no table, and their counts, which may have no data; `mask`: that of the plane,
-/// named from row 0, or none. Radii below 0 count as 0, above `most` as `most`.
+/// Means of the task's windows, which has no table, and their counts, which may have no data; `mask`: that of the
+/// plane, named from row 0, or none. Radii below 0 count as 0, above `most` as `most`.
 void enqueue_radius_tiles(const window_task& task, const filters::window_job& job, const const_any_view& mask,
                           const const_any_view& radius, std::int64_t most, const any_view& result,
                           const any_view& count, stream_ref stream);

@@ -109,7 +109,8 @@ __device__ inline u32 inner_quotient(u32 x, u32 n) {
 
 /// Stores value(j), an element of each of N rows below each other, where it is wanted.
 template <typename T, int N, typename Value>
-__device__ void store_column(const any_view& to, std::int64_t row, std::int64_t element, const bool (&wanted)[N], Value value) {
+__device__ void store_column(const any_view& to, std::int64_t row, std::int64_t element, const bool (&wanted)[N],
+                             Value value) {
     char* const first = static_cast<char*>(to.data) + row * to.shape.row_stride;
 #pragma unroll
     for (int j = 0; j < N; ++j) {

@@ -3,8 +3,8 @@
 
 #include "cuda/filters/radius_tiles.hpp"
 
-#include "cuda/filters/device_strips.hpp"
 #include "core/visit_types.hpp"
+#include "cuda/filters/device_strips.hpp"
 #include "filters/filter_jobs.hpp"
 #include "support/filter_images.hpp"
 #include "support/gpu.hpp"
@@ -84,8 +84,9 @@ class radius_tiles : public test::gpu_stream_test {
     void check(const tile_case& c, std::mt19937_64& random) {
         SCOPED_TRACE(c.text());
         expected_means e(c, random);
-        const bool of_tiles = c.most <= 31 && (c.type == dtype::u8 || (!c.sampled() && !c.counted &&
-                                                                       c.how.rounding == rounding_mode::half_up));
+        const bool of_tiles =
+            c.most <= 31 &&
+            (c.type == dtype::u8 || (!c.sampled() && !c.counted && c.how.rounding == rounding_mode::half_up));
         const auto sums = c.type == dtype::u8 ? type_pair{dtype::u8, dtype::u32} : type_pair{dtype::u16, dtype::u32};
         if (!of_tiles && !contains(cuda_type_pairs{}, sums)) return;  // the build has no such tables
         for (const bool padded : {true, false}) {  // rows that begin with whole words, and packed ones
@@ -120,7 +121,8 @@ class radius_tiles : public test::gpu_stream_test {
                 auto* const values = reinterpret_cast<std::int32_t*>(wild.bytes.data());
                 for (std::int64_t i = 0; i < c.rows * c.cols; ++i) {
                     if (values[i] == 0 && c.map == dtype::s32) values[i] = static_cast<std::int32_t>(-1 - i);
-                    if (values[i] == c.most) values[i] = static_cast<std::int32_t>(c.map == dtype::s32 ? c.most + i : -1 - i);
+                    if (values[i] == c.most)
+                        values[i] = static_cast<std::int32_t>(c.map == dtype::s32 ? c.most + i : -1 - i);
                 }
                 in.radius = upload(wild);
             }
@@ -134,7 +136,8 @@ class radius_tiles : public test::gpu_stream_test {
     }
 
     tile_case any_case(std::int64_t most_rows, std::int64_t most_cols, std::mt19937_64& random) {
-        constexpr dtype types[] = {dtype::u8, dtype::u16, dtype::s16}, maps[] = {dtype::u8, dtype::u16, dtype::u32, dtype::s32};
+        constexpr dtype types[] = {dtype::u8, dtype::u16, dtype::s16},
+                        maps[] = {dtype::u8, dtype::u16, dtype::u32, dtype::s32};
         constexpr std::int64_t mosts[] = {0, 1, 2, 7, 8, 15, 16, 23, 30, 31, 31, 32};
         tile_case c{.type = types[below(random, 5) < 3 ? 0 : 1 + below(random, 2)], .map = maps[below(random, 4)]};
         c.rows = 1 + below(random, most_rows);
@@ -194,7 +197,8 @@ TEST_F(radius_tiles, of_strips_and_parts_are_those_of_the_whole) {
     std::mt19937_64 random(33);
     for (const border_mode border : all_borders)
         for (const bool masked : {false, true}) {
-            tile_case c{.rows = 70, .cols = 50, .channels = 2, .planes = 2, .most = 9, .masked = masked, .counted = masked};
+            tile_case c{
+                .rows = 70, .cols = 50, .channels = 2, .planes = 2, .most = 9, .masked = masked, .counted = masked};
             c.mask_channels = 2;
             c.how.border = border;
             if (masked) c.how.nodata = 40, c.how.fill = 3;
@@ -205,12 +209,11 @@ TEST_F(radius_tiles, of_strips_and_parts_are_those_of_the_whole) {
             const filters::window_job job = filters::variable_job({.image = e.image.shape, .mask = mask}, e.radii.shape,
                                                                   {e.result.shape, count}, c.most, c.how);
             ASSERT_TRUE(cuda::radius_tiles_support(job, c.most, masked));
-            const cuda::window_filter filter{.windows = job,
-                                             .maker = cuda::window_maker::tiles,
-                                             .consume = [&](const cuda::filter_step& at) {
-                                                 cuda::enqueue_radius_tiles(at.task, job, at.real.mask, at.radius, c.most,
-                                                                            at.results[0], at.results[4], at.stream);
-                                             }};
+            const cuda::window_filter filter{
+                .windows = job, .maker = cuda::window_maker::tiles, .consume = [&](const cuda::filter_step& at) {
+                    cuda::enqueue_radius_tiles(at.task, job, at.real.mask, at.radius, c.most, at.results[0],
+                                               at.results[4], at.stream);
+                }};
             host_image got(e.result.shape), counted(e.count.shape);
             cuda::filter_memory memory{e.image.view(), {got.view()}, e.radii.view()};
             if (masked) memory.mask = e.mask.view(), memory.results[4] = counted.view();
