@@ -118,10 +118,10 @@ __device__ real_window_values values_of(const real_view& t, const real_finish& t
             w.sum = joined(s.v[0], s.v[1]);
         }
         if constexpr (Kernel::narrow) {
-            // Weights are finite, and products of floats; a sum that is not is its own quotient.
+            // Of finite weights and products of floats; a sum that is not finite is its own quotient, and a window
+            // without weight has no result.
             const double mean = quotient<true>(w.sum, w.count);
             w.mean = fabs(w.sum) < INFINITY ? mean : w.sum;
-            if (!(w.count > 0)) w.mean = 0;
         } else {
             w.mean = w.count > 0 ? w.sum / w.count : 0;
         }

@@ -22,9 +22,8 @@ constexpr terms_layout layout_of(real_terms terms, dtype pixel) {
         case real_terms::value:
             return {1, pixel == dtype::f64 ? 2 : 4, 4};
         case real_terms::packed_squares:
-            return {2, 4, 2};
         case real_terms::weighted:
-            return {2, pixel == dtype::f64 ? 2 : 4, 2};
+            return {2, 4, 2};
         case real_terms::moments:
             return {4, 2, 2};
         case real_terms::weighted_moments:
