@@ -356,7 +356,7 @@ SANITIZED = {
        for name, count in (("gpu_small_test", 6), ("gpu_small_histogram_test", 8), ("gpu_device_test", 4))},
     # What small shapes do not reach: tiles of two panels, whole sectors, sums and squares at once.
     "gpu_tiles_test": (1, "tile_panels.*:tile_sectors.any_*:tile_sectors.planes_*:tile_squares.*", {}),
-    "gpu_filter_kernels_test": (6, "device_blobs.*:device_blur.*:fused_windows.*:sampled_radii.*:real_windows_test.*:window_kernels.*", {"BOXSUM_FILTER_CASES": "24"}),
+    "gpu_filter_kernels_test": (6, "device_blobs.*:device_blur.*:fused_windows.*:radius_tiles.*:sampled_radii.*:real_windows_test.*:window_kernels.*", {"BOXSUM_FILTER_CASES": "24"}),
     "gpu_guided_test": (2, "device_sampled_guided_filter.*:device_guided_filter.*", {}),
     "gpu_row_stream_test": (2, "*", {"BOXSUM_FILTER_CASES": "6"}),
     "gpu_strides_test": (1, "*", {}),

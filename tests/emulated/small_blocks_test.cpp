@@ -101,6 +101,22 @@ TEST(small_blocks, slide_wide_windows_of_masked_bytes) {
     EXPECT_EQ(found, expected);
 }
 
+/// Blocks have fewer rows here.
+TEST(small_blocks, hold_tables_of_small_radii) {
+    constexpr std::int64_t rows = 150, cols = 500;
+    const std::vector<std::uint8_t> pixels = random_values<std::uint8_t>(rows * cols, 6);
+    std::vector<std::uint8_t> radii = random_values<std::uint8_t>(rows * cols, 7);
+    for (std::uint8_t& r : radii) r %= 32;
+    const variable_inputs inputs{.image = image_view<const std::uint8_t>(pixels.data(), rows, cols),
+                                 .radius = image_view<const std::uint8_t>(radii.data(), rows, cols)};
+    std::vector<std::uint8_t> expected(rows * cols), found(rows * cols);
+    variable_box_filter(inputs, {.result = image_view<std::uint8_t>(expected.data(), rows, cols)});
+    const scoped_settings device(small_blocks);
+    const cuda::stream stream;
+    cuda::variable_box_filter(inputs, {.result = image_view<std::uint8_t>(found.data(), rows, cols)}, stream);
+    EXPECT_EQ(found, expected);
+}
+
 TEST(small_blocks, take_wide_windows_with_a_guide) {
     constexpr std::int64_t rows = 5, cols = 300;
     const window wide_window(window_extents{2, 2, 40, 40});  // 256 threads elsewhere: 129 KiB

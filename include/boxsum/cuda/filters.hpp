@@ -15,7 +15,9 @@
 /// down to half of that on devices of compute capability 8.6, 8.9 and 12.0, whose blocks have less shared memory) or
 /// hold millions of pixels (8u: 2^23, with variances 2^18; 16 bits: 2^30; images that are sampled: 8u 2^22, 16 bits
 /// 2^18) take longer. Their sums go through memory, or, of integers that all count, mostly come from four reads of a
-/// summed area table that never leaves the device (Crow 1984), as windows of radius maps do.
+/// summed area table that never leaves the device (Crow 1984), as windows of radius maps do. Where those have radii up
+/// to 31, in images of 8u without weights, and of 16u and 16s all of whose pixels count, rounded half up, without
+/// counts, each block of a launch has a table of its own, and none is in memory.
 ///
 /// Every filter has three forms: a plan, for calls of one shape, whose run_async() neither allocates nor synchronises
 /// and can be captured into a CUDA graph; `f_async`, which makes such a plan, or takes the one of an equal call among
@@ -45,14 +47,14 @@
 ///   repeats the image; the bits for a part of an image are those of the part's table. A pixel that is not finite acts
 ///   on the windows that contain it and on no other; images that have one take longer.
 /// - Device memory (a plan's: its workspace; else allocated in the stream's order): without a table none for windows of
-///   integers of up to 64 rows, all of which count, and at most 2 bytes per pixel and channel for others (4 with
-///   variances of 16 bits, 6 of samples and floating images), of the windows' reach beyond the image, too. Sums that go
-///   through memory take up to 256 MiB, or 96 bytes for each pixel of a row and of the reach where that is more; tables
-///   4 or 8 bytes per pixel and channel each (of a strip, for host images), also of squares but for means and Bradley's
-///   threshold, and for 16s images a copy; beside radii of floating images all of whose pixels count 8 bytes more (16
-///   for windows of 2^32 pixels), and where pixels may not count a copy more (8 bytes with weights) and 5 bytes (15 of
-///   floating images), with weights another 16. For host images also three strips of image, radii, mask, weights and
-///   results. Planes follow each other in the same memory.
+///   integers of up to 64 rows, all of which count, nor for radii up to 31 as above, and at most 2 bytes per pixel and
+///   channel for others (4 with variances of 16 bits, 6 of samples and floating images), of the windows' reach beyond
+///   the image, too. Sums that go through memory take up to 256 MiB, or 96 bytes for each pixel of a row and of the
+///   reach where that is more; tables 4 or 8 bytes per pixel and channel each (of a strip, for host images), also of
+///   squares but for means and Bradley's threshold, and for 16s images a copy; beside radii of floating images all of
+///   whose pixels count 8 bytes more (16 for windows of 2^32 pixels), and where pixels may not count a copy more (8
+///   bytes with weights) and 5 bytes (15 of floating images), with weights another 16. For host images also three
+///   strips of image, radii, mask, weights and results. Planes follow each other in the same memory.
 /// - `threads` has no effect.
 /// Throws as the CPU's filters do, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, out_of_memory, unsupported without a device.
@@ -119,7 +121,7 @@ class local_contrast_plan : public filter_plan {
 
 /// The map is not looked at before the kernel reads it: a negative radius counts as 0, one above `largest_radius` as
 /// that. Without largest_radius the plan is for what the map's type holds, up to 4194303 (with `shrink` up to the
-/// image's size), which makes tables of 64 bits for maps of 16u, 32u and 32s.
+/// image's size), which makes tables of 64 bits for maps of 16u, 32u and 32s. Up to 31 the fastest is chosen.
 class variable_box_filter_plan : public filter_plan {
   public:
     variable_box_filter_plan(const variable_inputs& inputs, const filter_outputs& outputs,

@@ -202,7 +202,7 @@ class own_pixels {
 /// Copies them ahead of a batch, where they are wanted.
 template <typename Slide>
 struct own_pixels_ahead {
-    static constexpr bool awaits = true;
+    [[maybe_unused]] static constexpr bool awaits = true;
     const fused_view& t;
 
     template <typename Batch>

@@ -2,6 +2,7 @@
 #include "cuda/filters/device_strips.hpp"
 #include "cuda/filters/filter_calls.hpp"
 #include "cuda/filters/planned_filter.hpp"
+#include "cuda/filters/radius_tiles.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/plan_checks.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
@@ -90,6 +91,9 @@ window_filter statistics_of(const filters::window_job& windows, const filters::s
                 }
                 if (spread) enqueue_statistics(at.task, to, at.stream);
             };
+            break;
+        case window_maker::tiles:
+            break;  // of radii alone
     }
     return filter;
 }
@@ -122,6 +126,9 @@ window_filter threshold_of(const filters::threshold_job& job, const filters::res
             filter.consume = [method = job.method, k = job.k, range = job.range](const filter_step& at) {
                 enqueue_threshold(at.task, at.results[0], method, k, range, at.extremes, at.stream);
             };
+            break;
+        case window_maker::tiles:
+            break;
     }
     return filter;
 }
@@ -139,6 +146,8 @@ window_filter contrast_of(const filters::contrast_job& job, const filters::resul
                         return enqueue_fused_contrast(at.fused, at.results[0], epsilon, at.stream);
                     case window_maker::tables:
                         return enqueue_contrast(at.task, at.results[0], epsilon, at.stream);
+                    case window_maker::tiles:
+                        return;
                 }
             }};
 }
@@ -147,6 +156,11 @@ window_filter contrast_of(const filters::contrast_job& job, const filters::resul
 window_filter variable_of(const filters::window_job& windows, const filters::result_shapes& results,
                           std::int64_t largest) {
     check_type(windows);
+    if (radius_tiles_support(windows, largest, results.count.has_value()))
+        return {.windows = windows, .maker = window_maker::tiles, .consume = [windows, largest](const filter_step& at) {
+                    enqueue_radius_tiles(at.task, windows, at.real.mask, at.radius, largest, at.results[0],
+                                         at.results[4], at.stream);
+                }};
     if (windows.sampled() || windows.rounding != rounding_mode::half_up || results.count)
         return {.windows = windows, .consume = [windows, largest](const filter_step& at) {
                     enqueue_sampled_variable_means(at.task, windows, at.radius, largest, at.results[0], at.results[4],

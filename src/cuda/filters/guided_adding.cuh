@@ -58,6 +58,13 @@ struct adding_kernel {
 #pragma unroll
             for (int k = 0; k < images; ++k) of_[k].read(to.of[k], row);
         }
+        template <int N>
+        __device__ void read(run (&to)[N], int first) const {
+#pragma unroll
+            for (int j = 0; j < N; ++j) read(to[j], first + j);
+        }
+        template <int N>
+        __device__ void settle(run (&)[N], int) const {}
 
       private:
         using one = real_reader<any_pixel, pixels, K, sampled>;

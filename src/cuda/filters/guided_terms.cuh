@@ -62,22 +62,6 @@ struct fit {
     double a, b;
 };
 
-/// a / b. With Moderate neither b nor a may be where b, 1 / b, a / b or 2^-53 a are subnormal or infinite, but a may be
-/// 0: a division is these operations then, without its branch, across which nothing overlaps.
-template <bool Moderate>
-__device__ double quotient(double a, double b) {
-    if constexpr (Moderate) {
-        double y = inverse_approximately(b);
-        const double error = __fma_rn(-b, y, 1.0);
-        y = __fma_rn(__fma_rn(error, error, error), y, y);
-        y = __fma_rn(__fma_rn(-b, y, 1.0), y, y);
-        const double q = a * y;
-        return __fma_rn(__fma_rn(-b, q, a), y, q);
-    } else {
-        return a / b;
-    }
-}
-
 /// From the sums of a window of n pixels and the numerators of its moments; `noise`: n^2 epsilon, `inverse`: 1 / n.
 template <bool Moderate = false>
 __device__ fit fit_of(double variance, double covariance, double guide, double image, double noise, double inverse) {

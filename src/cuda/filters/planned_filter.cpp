@@ -40,6 +40,7 @@ window_task tableless_task(const filters::window_job& job, const const_any_view&
 
 std::size_t tableless_scratch_bytes(const window_filter& filter, std::int64_t first_row, std::int64_t end_row) {
     const filters::window_job& job = filter.windows;
+    if (filter.maker == window_maker::tiles) return 0;
     const auto bytes = [&](bool squares) {
         return filter.maker == window_maker::real
                    ? real_scratch_bytes(job, squares, first_row, end_row)
@@ -75,6 +76,9 @@ void enqueue_step(const window_filter& filter, const window_task& task, const fi
                 break;
             case window_maker::real:
                 enqueue_real_extremes(step.real, extremes, stream);
+                break;
+            case window_maker::tiles:
+                break;  // which no threshold has
         }
     }
     filter.consume(step);

@@ -35,6 +35,7 @@ enum class window_maker : std::uint8_t {
     tables,
     fused,  ///< fused_windows.hpp
     real,   ///< real_windows.hpp
+    tiles,  ///< radius_tiles.hpp: of radii alone
 };
 
 /// A filter, checked: everything but memory.

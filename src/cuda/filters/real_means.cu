@@ -14,7 +14,8 @@ void launch_real_means(const real_windows& windows, const real_finish& to, strea
             return type == dtype::f32 ? launch_filter<f32, real_terms::value>(windows, to, stream)
                                       : launch_filter<f64, real_terms::value>(windows, to, stream);
         default:
-            return launch_filter<any_pixel, real_terms::weighted>(windows, to, stream);
+            return type == dtype::f64 ? launch_filter<f64, real_terms::weighted>(windows, to, stream)
+                                      : launch_filter<narrow_pixel, real_terms::weighted>(windows, to, stream);
     }
 }
 

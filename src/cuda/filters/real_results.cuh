@@ -117,9 +117,16 @@ __device__ real_window_values values_of(const real_view& t, const real_finish& t
             w.count = s.v[4] + s.v[5];
             w.sum = joined(s.v[0], s.v[1]);
         }
-        w.mean = w.count > 0 ? w.sum / w.count : 0;
+        if constexpr (Kernel::narrow) {
+            // Of finite weights and products of floats; a sum that is not finite is its own quotient, and a window
+            // without weight has no result.
+            const double mean = quotient<true>(w.sum, w.count);
+            w.mean = fabs(w.sum) < INFINITY ? mean : w.sum;
+        } else {
+            w.mean = w.count > 0 ? w.sum / w.count : 0;
+        }
         const double below = floor(w.mean);
-        w.rounded = below + (to.half != 0 && w.mean - below >= 0.5 ? 1 : 0);
+        w.rounded = below + (to.half != 0 && w.mean - below >= 0.5 ? 1.0 : 0.0);
         if constexpr (Terms == real_terms::weighted_moments)
             if (w.count > 0) w.variance = compensated_variance(s.v[4], s.v[5], s.v[0], s.v[1], s.v[2], s.v[3], t.noise);
     }
@@ -142,6 +149,7 @@ template <typename Kernel, typename ForEach>
 __device__ void make_results(const real_view& t, const real_finish& to, int channel, ForEach for_each) {
     constexpr int K = Kernel::K, G = Kernel::G;
     constexpr bool all_tasks = Kernel::Terms != real_terms::value;  // those are means alone
+    constexpr bool squares = all_tasks && Kernel::Terms != real_terms::weighted;
     threshold_terms terms = to.terms;
     double largest = 0, smallest = INFINITY;
     if (all_tasks && terms.method == threshold_method::wolf && to.extremes != nullptr) {
@@ -184,7 +192,7 @@ __device__ void make_results(const real_view& t, const real_finish& to, int chan
                 if constexpr (Kernel::Terms == real_terms::weighted_moments)
                     if (to.exact && to.sum.data != nullptr && to.sum.type == dtype::s64)
                         store_large_sums(to.sum, row, windows.col, windows.cols, t.channels, channel, w, given);
-                if constexpr (all_tasks) {
+                if constexpr (squares) {
                     store(to.variance, given, [&](int i) { return w[i].variance; });
                     store(to.deviation, given, [&](int i) { return sqrt(w[i].variance); });
                 }
@@ -198,8 +206,8 @@ __device__ void make_results(const real_view& t, const real_finish& to, int chan
 #pragma unroll
                 for (int i = 0; i < K; ++i)
                     if (own.weight(i) > 0) counted |= 1u << i;
-                switch (to.task) {
-                    case real_task::extremes:
+                if constexpr (squares) {
+                    if (to.task == real_task::extremes) {
 #pragma unroll
                         for (int i = 0; i < K; ++i) {
                             if (i >= windows.cols || (given >> i & 1u) == 0) continue;
@@ -207,26 +215,25 @@ __device__ void make_results(const real_view& t, const real_finish& to, int chan
                             const double x = pixel(i);
                             if ((counted >> i & 1u) != 0 && x < smallest) smallest = x;
                         }
-                        break;
-                    case real_task::contrast:
+                        continue;
+                    }
+                    if (to.task == real_task::contrast) {
                         store(to.mean, given & counted, [&](int i) {
                             const double s = sqrt(w[i].variance);
                             return (pixel(i) - w[i].mean) / (s < to.epsilon ? to.epsilon : s);
                         });
-                        break;
-                    case real_task::limit:
-                        store(to.mean, given & counted,
-                              [&](int i) { return limit_of(terms, pixel(i), w[i].mean, sqrt(w[i].variance)); });
-                        break;
-                    default:
-                        store(to.mean, given & counted, [&](int i) {
-                            return pixel(i) > limit_of(terms, pixel(i), w[i].mean, sqrt(w[i].variance)) ? to.yes : 0;
-                        });
+                        continue;
+                    }
                 }
+                const bool wants_limit = to.task == real_task::limit;
+                store(to.mean, given & counted, [&](int i) {
+                    const double limit = limit_of(terms, pixel(i), w[i].mean, sqrt(w[i].variance));
+                    return wants_limit ? limit : pixel(i) > limit ? to.yes : 0;
+                });
             }
         }
     });
-    if (!all_tasks || to.task != real_task::extremes) return;
+    if (!squares || to.task != real_task::extremes) return;
     join_extremes(to.extremes, channel, largest, smallest);
 }
 

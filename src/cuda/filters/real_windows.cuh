@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 /// Windows in double without a table, by additions only: nothing is ever subtracted from a sum, so a pixel acts on the
@@ -35,6 +36,7 @@
 namespace boxsum::cuda {
 
 inline constexpr int most_real_threads = 512;
+inline constexpr int every_row = std::numeric_limits<int>::max();
 
 /// Windows whose sums lie in memory (large_windows.cuh). A chunk of bands has a line for each row and channel, of sums
 /// by place of the extended image and one more.
@@ -59,6 +61,7 @@ struct real_view {
     int channels, mask_channels, weights_channels;
     int first_row, end_row;      ///< with results
     int first_taken, end_taken;  ///< rows that windows hold: others are not there, and take no part
+    int first_plain, end_plain;  ///< those of them that lie in the image
     int band_rows, first_band, bands, chunk_bands;
     int strip_cols, strips, block_cols;
     void* segments;  ///< null: not prepared
@@ -69,6 +72,7 @@ struct real_view {
     double nodata;
     bool has_nodata, omits_nan;
     bool in_units;   ///< a thread's pixels, and what goes with them, can be read together
+    bool asks;       ///< pixels are asked whether they count: by a mask or their values, or as there are no weights
     double inverse;  ///< of the pixels of an uncut window
     refused_blocks refused;
     large_view large;  ///< without memory: blocks hold the windows
@@ -113,6 +117,27 @@ struct weighted_run {
     }
 };
 
+/// K pixels of up to 32 bits with their weights. Until they are settled x begins with the bytes that memory has, and w,
+/// where there are no weights, with those of a mask: nothing waits for them before. Then x are numbers, 0 where the
+/// weight is.
+template <int K>
+struct narrow_run {
+    static_assert(K == 4);
+    float x[K], w[K];
+
+    __device__ void clear() {
+#pragma unroll
+        for (int i = 0; i < K; ++i) set(i, 0, 0);
+    }
+    __device__ void set(int i, double value, float weight) {
+        x[i] = static_cast<float>(value);
+        w[i] = weight;
+    }
+    __device__ float weight(int i) const {
+        return w[i];
+    }
+};
+
 /// K elements from aligned memory: 16 bytes of alignment serve any number.
 template <typename T, int K>
 __device__ void load_run(T (&to)[K], const char* from) {
@@ -125,9 +150,10 @@ __device__ void load_run(T (&to)[K], const char* from) {
     }
 }
 
-/// How a kernel holds pixels: as they are in the image, 16-bit signed ones 32768 higher, or whatever their type is in
-/// double.
+/// How a kernel holds pixels: as they are in the image, 16-bit signed ones 32768 higher; or whatever their type is, in
+/// double, or of up to 32 bits in float.
 struct any_pixel {};
+struct narrow_pixel {};
 
 template <typename Pixel>
 __device__ Pixel pixel_at(const real_view& t, const char* row, std::int64_t element) {
@@ -152,7 +178,10 @@ __device__ inline double any_pixel_at(const real_view& t, const char* row, std::
 }
 
 template <typename Pixel>
-using held_pixel = std::conditional_t<std::is_same_v<Pixel, any_pixel>, double, Pixel>;
+using held_pixel = std::conditional_t<std::is_same_v<Pixel, any_pixel>, double,
+                                      std::conditional_t<std::is_same_v<Pixel, narrow_pixel>, float, Pixel>>;
+template <typename Pixel>
+inline constexpr bool of_any_type = !std::is_same_v<Pixel, held_pixel<Pixel>>;
 
 template <typename Pixel, int K>
 __device__ void load_pixels(const real_view& t, held_pixel<Pixel> (&to)[K], const char* row, std::int64_t element) {
@@ -195,8 +224,11 @@ __device__ bool has_value(const real_view& t, X x) {
 }
 
 /// A weight that is not above 0, or not finite, counts for nothing.
+__device__ inline bool is_weight(float given) {
+    return __float_as_uint(given) - 1 < 0x7f7fffffu;  // bits of finite numbers above 0 grow with them from 1 on
+}
 __device__ inline float weight_of(float given) {
-    return given > 0 && given <= 3.402823466e+38f ? given : 0;
+    return is_weight(given) ? given : 0;
 }
 
 /// Element `channel` of column `col` of row y of the image.
@@ -204,8 +236,8 @@ template <typename Pixel, typename Run>
 __device__ void read_one(const real_view& t, Run& to, int i, std::int64_t y, std::int64_t col, int channel) {
     const char* const row = t.image + y * t.image_stride;
     held_pixel<Pixel> x;
-    if constexpr (std::is_same_v<Pixel, any_pixel>)
-        x = any_pixel_at(t, row, col * t.channels + channel);
+    if constexpr (of_any_type<Pixel>)
+        x = static_cast<held_pixel<Pixel>>(any_pixel_at(t, row, col * t.channels + channel));
     else
         x = pixel_at<Pixel>(t, row, col * t.channels + channel);
     float w = has_value(t, x) ? 1 : 0;
@@ -224,7 +256,7 @@ __device__ void read_one(const real_view& t, Run& to, int i, std::int64_t y, std
 template <typename Pixel, typename Run, int K>
 __device__ __noinline__ Run read_columns_anywhere(const real_view& t, std::int64_t y, int col, int channel) {
     Run to;
-    constexpr int together = std::is_same_v<Pixel, any_pixel> ? 1 : K;  // which is long enough
+    constexpr int together = of_any_type<Pixel> ? 1 : K;  // which is long enough
 #pragma unroll together
     for (int i = 0; i < K; ++i) {
         const int from = sample_at(t.cols, col + i);
@@ -276,11 +308,201 @@ class real_reader {
         }
     }
 
+    /// Rows from `first` on, of which those before `end` are there.
+    template <int N>
+    __device__ void read(Run (&to)[N], int first, int end = every_row) const {
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+            if (first + j < end)
+                read(to[j], first + j);
+            else
+                to[j].clear();
+        }
+    }
+    /// The same rows, which are summed next.
+    template <int N>
+    __device__ void settle(Run (&)[N], int, int = every_row) const {}
+
   private:
     const real_view& t_;
     int col_, channel_;
     bool reads_, together_, beyond_;
 };
+
+template <int N, int K>
+struct narrow_runs {
+    narrow_run<K> row[N];
+};
+
+template <int N, int K>
+__device__ __noinline__ narrow_runs<N, K> read_rows_anywhere(const real_view& t, int first, int end, int col,
+                                                             int channel);
+
+/// The same of pixels in float. Rows that lie in the image are read without questions, and as memory has them until
+/// they are summed.
+template <int K>
+class real_reader<narrow_pixel, narrow_run<K>, K, true> {
+  public:
+    using run = narrow_run<K>;
+
+    __device__ real_reader(const real_view& t, int col, int channel, bool reads)
+        : t_(t),
+          col_(col),
+          channel_(channel),
+          together_(reads && t.in_units && col >= 0 && col + K <= t.cols.extent),
+          beyond_((t.cols.border == border_mode::shrink || t.cols.border == border_mode::constant) &&
+                  (col + K <= 0 || col >= t.cols.extent)),
+          nothing_(!reads || (beyond_ && t.outside_weight == 0)) {}
+
+    template <int N>
+    __device__ void read(run (&to)[N], int first, int end = every_row) const {
+        if (plain(first, first + N, end)) {
+            switch (t_.type) {
+                case dtype::u8:
+                    load_bytes<u8>(to, first);
+                    break;
+                case dtype::u16:
+                case dtype::s16:
+                    load_bytes<u16>(to, first);
+                    break;
+                default:
+                    load_bytes<f32>(to, first);
+            }
+            if (t_.weights != nullptr) {
+                const char* from = t_.weights + first * t_.weights_stride + std::int64_t{col_} * 4;
+#pragma unroll
+                for (int j = 0; j < N; ++j, from += t_.weights_stride) load_run(to[j].w, from);
+            } else {
+#pragma unroll
+                for (int j = 0; j < N; ++j) {
+#pragma unroll
+                    for (int i = 0; i < K; ++i) to[j].w[i] = 1;
+                    if (t_.mask != nullptr) to[j].w[0] = __uint_as_float(mask_of(first + j));
+                }
+            }
+        } else if (nothing_) {
+#pragma unroll
+            for (int j = 0; j < N; ++j) to[j].clear();
+        } else {
+            const auto rows = read_rows_anywhere<N, K>(t_, first, end, col_, channel_);
+#pragma unroll
+            for (int j = 0; j < N; ++j) to[j] = rows.row[j];
+        }
+    }
+    __device__ void read(run& to, int y) const {
+        run rows[1];
+        read(rows, y);
+        settle(rows, y);
+        to = rows[0];
+    }
+
+    /// A row that may be anywhere, as it counts; nothing from `end` on.
+    __device__ void read_anywhere(run& to, int y, int end) const {
+        to.clear();
+        if (y >= end || y < t_.first_taken || y >= t_.end_taken) return;
+        const int row = sample_at(t_.rows, y);
+        if (row < 0 || beyond_) {
+#pragma unroll
+            for (int i = 0; i < K; ++i) to.set(i, t_.outside, t_.outside_weight);
+        } else {
+            to = read_columns_anywhere<narrow_pixel, run, K>(t_, row, col_, channel_);
+        }
+    }
+
+    /// Rows that are plain are as memory has them, others as they count.
+    template <int N>
+    __device__ void settle(run (&rows)[N], int first, int end = every_row) const {
+        if (plain(first, first + N, end)) {
+            switch (t_.type) {
+                case dtype::u8:
+                    make_floats<u8>(rows);
+                    break;
+                case dtype::u16:
+                case dtype::s16:
+                    make_floats<u16>(rows);
+                    break;
+                default:
+                    break;
+            }
+            if (t_.asks) {
+#pragma unroll
+                for (int j = 0; j < N; ++j) {
+                    run& r = rows[j];
+                    const bool weighted = t_.weights != nullptr;
+                    std::uint32_t there = ~0u;
+                    if (t_.mask != nullptr) there = weighted ? mask_of(first + j) : __float_as_uint(r.w[0]);
+#pragma unroll
+                    for (int i = 0; i < K; ++i) {
+                        if (!weighted) r.w[i] = 1;
+                        if ((there >> (8 * i) & 0xff) == 0 || !has_value(t_, r.x[i])) r.w[i] = 0;
+                    }
+                }
+            }
+        }
+#pragma unroll
+        for (run& r : rows)
+#pragma unroll
+            for (int i = 0; i < K; ++i)
+                if (!is_weight(r.w[i])) r.x[i] = r.w[i] = 0;
+    }
+
+  private:
+    __device__ std::uint32_t mask_of(int row) const {
+        return *reinterpret_cast<const std::uint32_t*>(t_.mask + row * t_.mask_stride + col_);
+    }
+
+    /// Whether all rows before `last` lie in the image.
+    __device__ bool plain(int first, int last, int end) const {
+        return together_ && first >= t_.first_plain && last <= t_.end_plain && last <= end;
+    }
+
+    template <typename T, int N>
+    __device__ void load_bytes(run (&to)[N], int first) const {
+        constexpr int words = K * static_cast<int>(sizeof(T)) / 4;
+        const char* from = t_.image + first * t_.image_stride + col_ * static_cast<std::int64_t>(sizeof(T));
+#pragma unroll
+        for (int j = 0; j < N; ++j, from += t_.image_stride) {
+            std::uint32_t word[words];
+            load_run(word, from);
+#pragma unroll
+            for (int k = 0; k < K; ++k) to[j].x[k] = k < words ? __uint_as_float(word[k < words ? k : 0]) : 0;
+        }
+    }
+
+    /// Integers behind the bits of 2^23: conversions take several turns.
+    template <typename T, int N>
+    __device__ void make_floats(run (&rows)[N]) const {
+        constexpr int in_word = 4 / static_cast<int>(sizeof(T));
+        const bool negative = sizeof(T) == 2 && t_.type == dtype::s16;
+        const std::uint32_t flip = negative ? 0x80008000u : 0;
+        const float above = negative ? 0x1p23f + 32768 : 0x1p23f;
+#pragma unroll
+        for (run& r : rows) {
+#pragma unroll
+            for (int i = K - 1; i >= 0; --i) {
+                const auto at = static_cast<std::uint32_t>(i % in_word);
+                const std::uint32_t place = sizeof(T) == 1 ? 0x7440 + at : at == 0 ? 0x7410 : 0x7432;
+                r.x[i] =
+                    __uint_as_float(__byte_perm(__float_as_uint(r.x[i / in_word]) ^ flip, 0x4b000000u, place)) - above;
+            }
+        }
+    }
+
+    const real_view& t_;
+    int col_, channel_;
+    bool together_, beyond_, nothing_;
+};
+
+/// Rows from `first` on, of which those before `end` are there, wherever they lie.
+template <int N, int K>
+__device__ __noinline__ narrow_runs<N, K> read_rows_anywhere(const real_view& t, int first, int end, int col,
+                                                             int channel) {
+    narrow_runs<N, K> to;
+    const real_reader<narrow_pixel, narrow_run<K>, K, true> reader(t, col, channel, true);
+#pragma unroll 1
+    for (int j = 0; j < N; ++j) reader.read_anywhere(to.row[j], first + j, end);
+    return to;
+}
 
 // ---- sums -----------------------------------------------------------------------------------------------------------
 
@@ -362,6 +584,22 @@ __device__ sums_of<Terms> terms_of_pixel(X pixel, float weight, double unit) {
     return s;
 }
 
+/// a / b. With Moderate neither b nor a may be where b, 1 / b, a / b or 2^-53 a are subnormal or infinite, but a may be
+/// 0: a division is these operations then, without its branch, across which nothing overlaps.
+template <bool Moderate>
+__device__ double quotient(double a, double b) {
+    if constexpr (Moderate) {
+        double y = inverse_approximately(b);
+        const double error = __fma_rn(-b, y, 1.0);
+        y = __fma_rn(__fma_rn(error, error, error), y, y);
+        y = __fma_rn(__fma_rn(-b, y, 1.0), y, y);
+        const double q = a * y;
+        return __fma_rn(__fma_rn(-b, q, a), y, q);
+    } else {
+        return a / b;
+    }
+}
+
 // ---- a block --------------------------------------------------------------------------------------------------------
 
 /// What a kernel is made of.
@@ -374,7 +612,10 @@ struct real_kernel {
     static constexpr terms_layout layout = layout_of(Terms, type);
     static constexpr int K = layout.cols, G = layout.rows;
     using held = held_pixel<Pixel>;
-    using run = std::conditional_t<sampled, weighted_run<held, K>, real_run<held, K>>;
+    static constexpr bool narrow = std::is_same_v<Pixel, narrow_pixel>;
+    static_assert(!narrow || Terms == real_terms::weighted);
+    using run = std::conditional_t<narrow, narrow_run<K>,
+                                   std::conditional_t<sampled, weighted_run<held, K>, real_run<held, K>>>;
     using reader = real_reader<Pixel, run, K, sampled>;
     using sums = sums_of<Terms>;
     static_assert(sums::values == layout.values);
@@ -393,7 +634,12 @@ struct real_kernel {
     };
 
     __device__ static sums term(const real_view& t, const run& r, int i) {
-        return terms_of_pixel<Terms>(r.x[i], r.weight(i), t.unit);
+        if constexpr (narrow) {
+            const auto w = static_cast<double>(r.w[i]);  // where there is none x is 0, too
+            return {{w * static_cast<double>(r.x[i]), w}};
+        } else {
+            return terms_of_pixel<Terms>(r.x[i], r.weight(i), t.unit);
+        }
     }
 
     /// Adds rows first .. end - 1.
@@ -402,13 +648,8 @@ struct real_kernel {
 #pragma unroll 1
         for (int y = first; y < end; y += together) {
             run rows[together];
-#pragma unroll
-            for (int j = 0; j < together; ++j) {
-                if (y + j < end)
-                    from.read(rows[j], y + j);
-                else
-                    rows[j].clear();
-            }
+            from.read(rows, y, end);
+            from.settle(rows, y, end);
 #pragma unroll
             for (int i = 0; i < K; ++i) {
                 sums all = term(t, rows[together - 1], i);
@@ -471,19 +712,21 @@ struct alignas(16) sum_unit {
 /// Shared memory of a block: prefixes, then suffixes.
 template <typename Kernel>
 struct real_planes {
-    static constexpr int K = Kernel::K, G = Kernel::G, values = Kernel::sums::values, units = G * values / 2;
+    static constexpr int K = Kernel::K, G = Kernel::G, values = Kernel::sums::values, units = G * values / 2,
+                         together = values % 2 == 0 ? 1 : G;  ///< rows that are stored at once
     using sums = typename Kernel::sums;
     sum_unit* memory;
     int pitch;
 
     static constexpr std::size_t bytes(int threads) { return planes_bytes({values, K, G}, threads); }
 
-    /// Column `plane` modulo K, the `at`-th of those.
-    __device__ void store(int part, int plane, int at, const sums (&rows)[G]) const {
+    /// Rows from `row` on, of column `plane` modulo K, the `at`-th of those.
+    __device__ void store(int part, int row, int plane, int at, const sums (&rows)[together]) const {
         const auto value = [&](int k) { return rows[k / values].v[k % values]; };
+        const int first = part * units + row * values / 2;
 #pragma unroll
-        for (int u = 0; u < units; ++u)
-            memory[((part * units + u) * K + plane) * pitch + at] = {{value(2 * u), value(2 * u + 1)}};
+        for (int u = 0; u < together * values / 2; ++u)
+            memory[((first + u) * K + plane) * pitch + at] = {{value(2 * u), value(2 * u + 1)}};
     }
     __device__ void load(int part, int plane, int at, sums (&rows)[G]) const {
 #pragma unroll
@@ -495,66 +738,76 @@ struct real_planes {
     }
 };
 
-/// Prefixes and suffixes of G rows of a thread's columns within blocks of `block_cols` columns, to shared memory.
+/// Prefixes and suffixes of G rows of a thread's columns within blocks of `block_cols` columns, to shared memory: of as
+/// few rows at once as have whole units of it, for registers.
 template <typename Kernel>
-__device__ void scan_blocks(const real_planes<Kernel>& planes, typename Kernel::columns (&rows)[Kernel::G],
+__device__ void scan_blocks(const real_planes<Kernel>& planes, const typename Kernel::columns (&all)[Kernel::G],
                             int block_cols, int thread) {
-    constexpr int K = Kernel::K, G = Kernel::G;
+    constexpr int K = Kernel::K, together = real_planes<Kernel>::together;
     using sums = typename Kernel::sums;
-    const int in_thread = block_cols < K ? block_cols : K, lanes = block_cols / in_thread, lane = thread & (lanes - 1);
-    sums before[G], behind[G];  // of the block's threads before and behind this one
+    const int in_thread = block_cols < K ? block_cols : K, lanes = block_cols < K ? 1 : block_cols / K,
+              lane = thread & (lanes - 1);
+    const auto shuffle = [](const sums& s, bool up, int distance) {
+        sums other;
 #pragma unroll
-    for (int j = 0; j < G; ++j) before[j].clear(), behind[j].clear();
-    if (lanes > 1) {
-        const auto shuffle = [](const sums& s, bool up, int distance) {
-            sums other;
+        for (int k = 0; k < sums::values; ++k)
+            other.v[k] = up ? __shfl_up_sync(~0u, s.v[k], static_cast<unsigned>(distance))
+                            : __shfl_down_sync(~0u, s.v[k], static_cast<unsigned>(distance));
+        return other;
+    };
 #pragma unroll
-            for (int k = 0; k < sums::values; ++k)
-                other.v[k] = up ? __shfl_up_sync(~0u, s.v[k], static_cast<unsigned>(distance))
-                                : __shfl_down_sync(~0u, s.v[k], static_cast<unsigned>(distance));
-            return other;
-        };
+    for (int row = 0; row < Kernel::G; row += together) {
+        const auto* const rows = all + row;
+        sums before[together], behind[together];  // of the block's threads before and behind this one
 #pragma unroll
-        for (int j = 0; j < G; ++j) {
-            sums all = rows[j].of[0];
+        for (int j = 0; j < together; ++j) before[j].clear(), behind[j].clear();
+        if (lanes > 1) {
 #pragma unroll
-            for (int i = 1; i < K; ++i) all.add(rows[j].of[i]);
-            sums prefix = all, suffix = all;
+            for (int j = 0; j < together; ++j) {
+                sums own = rows[j].of[0];
+#pragma unroll
+                for (int i = 1; i < K; ++i) own.add(rows[j].of[i]);
+                sums prefix = own, suffix = own;
 #pragma unroll 1
-            for (int distance = 1; distance < lanes; distance *= 2) {
-                const sums left = shuffle(prefix, true, distance), right = shuffle(suffix, false, distance);
-                if (lane >= distance) prefix = left + prefix;
-                if (lane + distance < lanes) suffix.add(right);
+                for (int distance = 1; distance < lanes; distance *= 2) {
+                    const sums left = shuffle(prefix, true, distance), right = shuffle(suffix, false, distance);
+                    if (lane >= distance) prefix = left + prefix;
+                    if (lane + distance < lanes) suffix.add(right);
+                }
+                const sums left = shuffle(prefix, true, 1), right = shuffle(suffix, false, 1);
+                if (lane > 0) before[j] = left;
+                if (lane + 1 < lanes) behind[j] = right;
             }
-            const sums left = shuffle(prefix, true, 1), right = shuffle(suffix, false, 1);
-            if (lane > 0) before[j] = left;
-            if (lane + 1 < lanes) behind[j] = right;
         }
-    }
-    sums chain[G];
+        const auto store = [&](auto several) {  // blocks in a thread's columns
+            constexpr bool within = decltype(several)::value;
+            sums chain[together];
 #pragma unroll
-    for (int i = 0; i < K; ++i) {
-        const bool begins = i % in_thread == 0;
+            for (int i = 0; i < K; ++i) {
+                const bool begins = within && (i & (in_thread - 1)) == 0;
 #pragma unroll
-        for (int j = 0; j < G; ++j) {
-            if (i == 0)
-                chain[j] = lanes > 1 ? before[j] + rows[j].of[0] : rows[j].of[0];
-            else
-                chain[j] = begins ? rows[j].of[i] : chain[j] + rows[j].of[i];
-        }
-        planes.store(0, i, thread, chain);
-    }
+                for (int j = 0; j < together; ++j) {
+                    if (i == 0)
+                        chain[j] = within ? rows[j].of[0] : before[j] + rows[j].of[0];
+                    else
+                        chain[j] = begins ? rows[j].of[i] : chain[j] + rows[j].of[i];
+                }
+                planes.store(0, row, i, thread, chain);
+            }
 #pragma unroll
-    for (int i = K - 1; i >= 0; --i) {
-        const bool ends = (i + 1) % in_thread == 0;
+            for (int i = K - 1; i >= 0; --i) {
+                const bool ends = within && ((i + 1) & (in_thread - 1)) == 0;
 #pragma unroll
-        for (int j = 0; j < G; ++j) {
-            if (i == K - 1)
-                chain[j] = lanes > 1 ? rows[j].of[i] + behind[j] : rows[j].of[i];
-            else
-                chain[j] = ends ? rows[j].of[i] : rows[j].of[i] + chain[j];
-        }
-        planes.store(1, i, thread, chain);
+                for (int j = 0; j < together; ++j) {
+                    if (i == K - 1)
+                        chain[j] = within ? rows[j].of[i] : rows[j].of[i] + behind[j];
+                    else
+                        chain[j] = ends ? rows[j].of[i] : rows[j].of[i] + chain[j];
+                }
+                planes.store(1, row, i, thread, chain);
+            }
+        };
+        lanes > 1 ? store(std::false_type()) : store(std::true_type());
     }
 }
 
@@ -621,8 +874,8 @@ __device__ void for_each_real_window(const real_view& t, Emit emit) {
         for (int b = batches - 1; b > 0; --b) {
             trailing[b] = sum;
             run rows[G];
-#pragma unroll
-            for (int j = 0; j < G; ++j) reader.read(rows[j], R + b * G + j - before);
+            reader.read(rows, R + b * G - before);
+            reader.settle(rows, R + b * G - before);
 #pragma unroll
             for (int i = 0; i < K; ++i) {
                 sums all = Kernel::term(t, rows[G - 1], i);
@@ -636,17 +889,16 @@ __device__ void for_each_real_window(const real_view& t, Emit emit) {
         leading.clear();
         run trail[G], lead[G];
         const auto load = [&](int row) {
-#pragma unroll
-            for (int j = 0; j < G; ++j) {
-                reader.read(trail[j], row + j - before);
-                reader.read(lead[j], row + j + after + 1);
-            }
+            reader.read(trail, row - before);
+            reader.read(lead, row + after + 1);
         };
         load(R);
 #pragma unroll 1
         for (int b = 0; b < batches; ++b) {
             const int row = R + b * G;
             if (row >= t.end_row) break;
+            reader.settle(trail, row - before);
+            reader.settle(lead, row + after + 1);
             columns(&V)[G] = windows.rows;
             if (tall >= G) {
                 const columns& kept = trailing[b];
@@ -695,17 +947,19 @@ __device__ void for_each_real_window(const real_view& t, Emit emit) {
             const int shift = t.block_cols - 1;
 #pragma unroll
             for (int i = 0; i < K; ++i) {
-                const int begin = skipped + K * thread + i, last = begin + wide - 1;
+                // Planes are the same ones for all threads.
+                const int first = skipped + i, begin = K * thread + first, end_of_first = first + wide - 1,
+                          last = begin + wide - 1;
                 sums window[G], part[G];
-                planes.load(1, begin & (K - 1), begin / K, window);
+                planes.load(1, first & (K - 1), thread + first / K, window);
                 if (wide > 1) {
 #pragma unroll 1
                     for (int end = (begin | shift) + t.block_cols; end < (last | shift); end += t.block_cols) {
-                        planes.load(0, end & (K - 1), end / K, part);
+                        planes.load(0, end & (K - 1), static_cast<int>(static_cast<unsigned>(end) / K), part);
 #pragma unroll
                         for (int j = 0; j < G; ++j) window[j].add(part[j]);
                     }
-                    planes.load(0, last & (K - 1), last / K, part);
+                    planes.load(0, end_of_first & (K - 1), thread + end_of_first / K, part);
 #pragma unroll
                     for (int j = 0; j < G; ++j) window[j].add(part[j]);
                 }
@@ -782,13 +1036,17 @@ __device__ void store_row(const run_output& to, int row, int col, int cols, int 
         for (int i = 0; i < K; ++i) out[i] = static_cast<float>(value(i));
         return store_streaming(reinterpret_cast<float*>(to.data + row * to.row_stride) + col, out);
     }
-    if constexpr (K == 4)
-        if (to.in_units && cols == K && to.type == dtype::u8) {
-            u8 out[K];
+    if constexpr (K == 4) {
+        const auto together = [&](auto integer, auto sign) {
+            using T = decltype(integer);
+            T out[K];
 #pragma unroll
-            for (int i = 0; i < K; ++i) out[i] = static_cast<u8>(value(i));
-            return store_streaming(reinterpret_cast<u8*>(to.data + row * to.row_stride) + col, out);
-        }
+            for (int i = 0; i < K; ++i) out[i] = static_cast<T>(static_cast<decltype(sign)>(value(i)));
+            store_streaming(reinterpret_cast<T*>(to.data + row * to.row_stride) + col, out);
+        };
+        if (to.in_units && cols == K && to.type == dtype::u8) return together(u8{}, u8{});
+        if (to.in_units && cols == K && (to.type == dtype::u16 || to.type == dtype::s16)) return together(u16{}, 0);
+    }
 #pragma unroll
     for (int i = 0; i < K; ++i)
         if (i < cols) store_element(to, row, std::int64_t{col + i} * channels + channel, value(i));
@@ -822,6 +1080,8 @@ real_view on_device(const real_windows& w, const real_shape& shape) {
     t.end_row = static_cast<int>(w.end_row);
     t.first_taken = static_cast<int>(w.first_row - job.rows.before);
     t.end_taken = static_cast<int>(w.end_row + job.rows.after);
+    t.first_plain = std::max(t.first_taken, 0);
+    t.end_plain = std::min(t.end_taken, static_cast<int>(job.rows.extent));
     t.band_rows = shape.band_rows;
     t.first_band = shape.first_band;
     t.bands = shape.bands;
@@ -838,6 +1098,7 @@ real_view on_device(const real_windows& w, const real_shape& shape) {
     t.omits_nan = job.nan == nan_mode::omit;
     t.has_nodata = job.nodata.has_value();
     t.nodata = job.nodata.value_or(0);
+    t.asks = t.weights == nullptr || t.mask != nullptr || t.has_nodata || (t.omits_nan && is_floating(s.type));
     if (job.rows.border == border_mode::constant) {
         const bool is_nan = job.border_value != job.border_value, nodata_is_nan = t.nodata != t.nodata;
         const bool counts = is_nan ? !(t.omits_nan || (t.has_nodata && nodata_is_nan))

@@ -34,17 +34,6 @@ struct sampled_windows {
     bool wanted[N];
 };
 
-/// An element of each of N rows.
-template <typename T, int N, typename Value>
-__device__ void store_column(const any_view& to, int row, std::int64_t element, const bool (&wanted)[N], Value value) {
-    char* const first = static_cast<char*>(to.data) + row * to.shape.row_stride;
-#pragma unroll
-    for (int j = 0; j < N; ++j) {
-        const T x = value(j);
-        if (wanted[j]) reinterpret_cast<T*>(first + j * to.shape.row_stride)[element] = x;
-    }
-}
-
 /// Of a mean in double. Differences of a table may be off by a little where pixels are as small or large as can be.
 template <typename T>
 __device__ T rounded_mean(f64 mean, bool half_up) {

@@ -107,6 +107,18 @@ __device__ inline u32 inner_quotient(u32 x, u32 n) {
     return q;
 }
 
+/// Stores value(j), an element of each of N rows below each other, where it is wanted.
+template <typename T, int N, typename Value>
+__device__ void store_column(const any_view& to, std::int64_t row, std::int64_t element, const bool (&wanted)[N],
+                             Value value) {
+    char* const first = static_cast<char*>(to.data) + row * to.shape.row_stride;
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+        const T x = value(j);
+        if (wanted[j]) reinterpret_cast<T*>(first + j * to.shape.row_stride)[element] = x;
+    }
+}
+
 inline dim3 grid_for(std::int64_t cols, std::int64_t rows, std::int64_t most) {
     return {static_cast<unsigned>((cols + walk_threads - 1) / walk_threads),
             static_cast<unsigned>(rows < most ? rows : most), 1};

@@ -253,7 +253,7 @@ TEST_F(filter_strips, tables_stay_until_words_are_wanted_in_their_place) {
     std::fill(radii.bytes.begin(), radii.bytes.end(), std::byte{2});
     device_images device(stream());
     const any_view from = device.upload(image.view()), to = device.upload(image.view());
-    const variable_inputs inputs{.image = from, .radius = device.upload(radii.view()), .largest_radius = 2};
+    const variable_inputs inputs{.image = from, .radius = device.upload(radii.view()), .largest_radius = 40};
     const cuda::variable_box_filter_plan plan(inputs, {to});
     const cuda::variable_blur_plan blur(inputs, {to});
     for (const bool beside_scratch : {false, true}) {
@@ -301,7 +301,7 @@ TEST_F(filter_strips, tables_and_windows_take_turns_with_a_workspace) {
         const any_view mapped = device.upload(host_image(image.shape).view()),
                        softened = device.upload(host_image(image.shape).view());
         cuda::box_filter_async({from}, {means}, workspace, stream(), options);
-        cuda::variable_box_filter_async({.image = from, .radius = map, .largest_radius = 9}, {mapped}, workspace,
+        cuda::variable_box_filter_async({.image = from, .radius = map, .largest_radius = 40}, {mapped}, workspace,
                                         stream());
         cuda::box_filter_async({from}, {means}, with_scratch_only, stream(), options);
         cuda::variable_blur_async({.image = from, .radius = map, .largest_radius = 9}, {softened}, with_scratch_only,
@@ -438,7 +438,7 @@ TEST_F(filter_strips, plans_refuse_other_calls) {
                   plan.run_async({from}, {any_view{nullptr, to.shape}}, workspace, stream());
               }),
               "result: data is null");
-    const variable_inputs varied{.image = from, .radius = device.upload(image.view()), .largest_radius = 2};
+    const variable_inputs varied{.image = from, .radius = device.upload(image.view()), .largest_radius = 40};
     const cuda::variable_box_filter_plan large(varied, {to});
     EXPECT_NE(message([&] { large.run_async(varied, {to}, small, stream()); }).find("workspace: has 256 bytes"),
               std::string::npos);

@@ -256,7 +256,7 @@ TEST_F(graphs, radii_beside_other_calls) {
     const cuda::image<std::uint8_t> image = on_device<std::uint8_t>(), radii = on_device<std::uint8_t>(),
                                     result = on_device<std::uint8_t>(), blurred = on_device<std::uint8_t>();
     const cuda::table<std::uint32_t> table(rows, cols, stream());
-    const variable_inputs inputs{.image = image, .radius = radii, .largest_radius = 15};
+    const variable_inputs inputs{.image = image, .radius = radii, .largest_radius = 40};
     const cuda::variable_box_filter_plan plan(inputs, {result});
     const cuda::variable_blur_plan blur(inputs, {blurred});
     const cuda::sat_plan sums({image}, {table});
