@@ -15,9 +15,10 @@
 /// down to half of that on devices of compute capability 8.6, 8.9 and 12.0, whose blocks have less shared memory) or
 /// hold millions of pixels (8u: 2^23, with variances 2^18; 16 bits: 2^30; images that are sampled: 8u 2^22, 16 bits
 /// 2^18) take longer. Their sums go through memory, or, of integers that all count, mostly come from four reads of a
-/// summed area table that never leaves the device (Crow 1984), as windows of radius maps do. Where those have radii up
-/// to 31, in images of 8u without weights, and of 16u and 16s all of whose pixels count, rounded half up, without
-/// counts, each block of a launch has a table of its own, and none is in memory.
+/// summed area table that never leaves the device (Crow 1984), as windows of radius maps do. Where a plan's
+/// `largest_radius` is up to 31, or what a call that waits finds, in images of 8u without weights, and of 16u and 16s
+/// all of whose pixels count, rounded half up, without counts, each block of a launch has a table of its own, and none
+/// is in memory.
 ///
 /// Every filter has three forms: a plan, for calls of one shape, whose run_async() neither allocates nor synchronises
 /// and can be captured into a CUDA graph; `f_async`, which makes such a plan, or takes the one of an equal call among
@@ -121,7 +122,8 @@ class local_contrast_plan : public filter_plan {
 
 /// The map is not looked at before the kernel reads it: a negative radius counts as 0, one above `largest_radius` as
 /// that. Without largest_radius the plan is for what the map's type holds, up to 4194303 (with `shrink` up to the
-/// image's size), which makes tables of 64 bits for maps of 16u, 32u and 32s. Up to 31 the fastest is chosen.
+/// image's size), which makes tables of 64 bits for maps of 16u, 32u and 32s. Give it where it is known: up to 31 there
+/// is no table.
 class variable_box_filter_plan : public filter_plan {
   public:
     variable_box_filter_plan(const variable_inputs& inputs, const filter_outputs& outputs,

@@ -296,7 +296,7 @@ __global__ __launch_bounds__(tile_threads, 2) void radius_tile_kernel(const __gr
             const char* map = nullptr;  // the radii there
             const auto go_to = [&] {
                 const int there = first_col + next_col < width ? first_col + next_col : width - 1;
-                map = t.radii.data + (first + next_row) * t.radii.row_stride + there * t.radius_bytes;
+                map = t.radii.data + (first + next_row) * t.radii.row_stride + std::int64_t{there} * t.radius_bytes;
             };
             u32 bits[rows_together];
             if (left > 0) {

@@ -254,16 +254,22 @@ TEST_F(graphs, radii_of_floats_finite_or_not) {
 /// Tables find their words clean in a graph, whatever calls beside it have left there, and those find no tables.
 TEST_F(graphs, radii_beside_other_calls) {
     const cuda::image<std::uint8_t> image = on_device<std::uint8_t>(), radii = on_device<std::uint8_t>(),
-                                    result = on_device<std::uint8_t>(), blurred = on_device<std::uint8_t>();
+                                    result = on_device<std::uint8_t>(), of_tiles = on_device<std::uint8_t>(),
+                                    blurred = on_device<std::uint8_t>();
     const cuda::table<std::uint32_t> table(rows, cols, stream());
     const variable_inputs inputs{.image = image, .radius = radii, .largest_radius = 40};
-    const cuda::variable_box_filter_plan plan(inputs, {result});
+    variable_inputs small = inputs;
+    small.largest_radius = 15;
+    const cuda::variable_box_filter_plan plan(inputs, {result}), without_table(small, {of_tiles});
     const cuda::variable_blur_plan blur(inputs, {blurred});
     const cuda::sat_plan sums({image}, {table});
     cuda::workspace workspace(std::max({plan.workspace_bytes(), blur.workspace_bytes(), sums.workspace_bytes()}) + 4096,
                               stream());
     stream().synchronize();
-    const test::captured_graph graph(stream(), [&] { plan.run_async(inputs, {result}, workspace, stream()); });
+    const test::captured_graph graph(stream(), [&] {
+        without_table.run_async(small, {of_tiles}, workspace, stream());
+        plan.run_async(inputs, {result}, workspace, stream());
+    });
     for (std::uint32_t round = 0; round < 3; ++round) {
         const std::vector<std::uint8_t> pixels = random_pixels<std::uint8_t>(rows * cols, 80 + round);
         std::vector<std::uint8_t> around = random_pixels<std::uint8_t>(rows * cols, 85 + round);
@@ -280,6 +286,7 @@ TEST_F(graphs, radii_beside_other_calls) {
         variable_box_filter(on_host, {image_view<std::uint8_t>(expected.data(), rows, cols)});
         variable_blur(on_host, {image_view<std::uint8_t>(softened.data(), rows, cols)});
         EXPECT_EQ(received(result), expected) << "round " << round;
+        EXPECT_EQ(received(of_tiles), expected) << "round " << round;
         EXPECT_EQ(received(blurred), softened) << "round " << round;
         std::vector<std::uint32_t> found(pixels.size()), summed(pixels.size());
         sat({here}, {image_view<std::uint32_t>(summed.data(), rows, cols)});

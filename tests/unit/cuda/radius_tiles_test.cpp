@@ -33,6 +33,8 @@ struct tile_case {
     std::int64_t rows = 1, cols = 1, channels = 1, planes = 1, most = 0;
     bool masked = false, counted = false;
     std::int64_t mask_channels = 1;
+    bool planes_apart = false;  ///< each plane has its own radii and mask
+    dtype count = dtype::u32;
     filter_options how;
 
     std::string text() const {
@@ -51,10 +53,10 @@ struct expected_means {
     expected_means(const tile_case& c, std::mt19937_64& random)
         : image(test::random_image(packed(c.type, c.rows, c.cols, c.channels, c.planes),
                                    static_cast<unsigned>(random()))),
-          radii(packed(c.map, c.rows, c.cols, 1)),
-          mask(packed(dtype::u8, c.rows, c.cols, c.mask_channels)),
+          radii(packed(c.map, c.rows, c.cols, 1, c.planes_apart ? c.planes : 1)),
+          mask(packed(dtype::u8, c.rows, c.cols, c.mask_channels, c.planes_apart ? c.planes : 1)),
           result(packed(c.result, c.rows, c.cols, c.channels, c.planes)),
-          count(packed(dtype::u32, c.rows, c.cols, c.channels, c.planes)) {
+          count(packed(c.count, c.rows, c.cols, c.channels, c.planes)) {
         if (below(random, 3) == 0) {  // means next to halves, and the largest sums
             const auto value = static_cast<std::uint64_t>(below(random, 3) == 0 ? 254 : below(random, 255));
             for (std::byte& x : image.bytes) x = static_cast<std::byte>(value + random() % 2);
@@ -72,7 +74,7 @@ struct expected_means {
     void set_radii(F radius) {
         visit_dtype(radii.shape.type, [&]<typename T>() {
             if constexpr (std::is_integral_v<T>)
-                for (std::int64_t i = 0; i < radii.shape.rows * radii.shape.cols; ++i)
+                for (std::int64_t i = 0; i < radii.shape.planes * radii.shape.rows * radii.shape.cols; ++i)
                     reinterpret_cast<T*>(radii.bytes.data())[i] = static_cast<T>(radius(i));
         });
     }
@@ -119,7 +121,7 @@ class radius_tiles : public test::gpu_stream_test {
                 // Radii out of range count as 0 and as the largest one.
                 host_image wild = e.radii;
                 auto* const values = reinterpret_cast<std::int32_t*>(wild.bytes.data());
-                for (std::int64_t i = 0; i < c.rows * c.cols; ++i) {
+                for (std::int64_t i = 0; i < wild.shape.planes * c.rows * c.cols; ++i) {
                     if (values[i] == 0 && c.map == dtype::s32) values[i] = static_cast<std::int32_t>(-1 - i);
                     if (values[i] == c.most)
                         values[i] = static_cast<std::int32_t>(c.map == dtype::s32 ? c.most + i : -1 - i);
@@ -144,6 +146,7 @@ class radius_tiles : public test::gpu_stream_test {
         c.cols = 1 + below(random, most_cols);
         c.channels = below(random, 2) == 0 ? 1 : 1 + below(random, 4);
         c.planes = 1 + below(random, 2);
+        c.planes_apart = below(random, 2) == 0;
         c.most = mosts[below(random, std::size(mosts))];
         constexpr dtype results[] = {dtype::f32, dtype::f64};
         c.result = below(random, 2) == 0 ? c.type : results[below(random, 2)];
@@ -154,6 +157,8 @@ class radius_tiles : public test::gpu_stream_test {
         c.masked = below(random, 2) == 0;
         c.mask_channels = below(random, 2) == 0 ? 1 : c.channels;
         c.counted = below(random, 2) == 0;
+        constexpr dtype counts[] = {dtype::u32, dtype::f32, dtype::f64};
+        c.count = counts[below(random, 3)];
         if (below(random, 2) == 0) c.how.nodata = 9;
         if (below(random, 2) == 0) c.how.min_count = 1 + below(random, 6);
         if (below(random, 2) == 0) c.how.fill = 17;
@@ -162,8 +167,9 @@ class radius_tiles : public test::gpu_stream_test {
 };
 
 TEST_F(radius_tiles, of_small_images_are_those_of_the_cpu) {
-    std::mt19937_64 random(31);
-    for (int i = 0; i < 150 && !HasFatalFailure(); ++i) check(any_case(40, 60, random), random);
+    std::mt19937_64 random(test::random_seed(31));
+    const int cases = test::random_cases(150);
+    for (int i = 0; i < cases && !HasFatalFailure(); ++i) check(any_case(40, 60, random), random);
     tile_case one{.most = 31};
     for (const border_mode border : all_borders) {
         one.how.border = border;
@@ -173,7 +179,7 @@ TEST_F(radius_tiles, of_small_images_are_those_of_the_cpu) {
 
 /// Blocks and warps' turns in both directions, inside an image and at its sides.
 TEST_F(radius_tiles, of_several_blocks_are_those_of_the_cpu) {
-    std::mt19937_64 random(32);
+    std::mt19937_64 random(test::random_seed(32));
     for (const border_mode border : all_borders)
         for (int i = 0; i < 6 && !HasFatalFailure(); ++i) {
             tile_case c = any_case(1, 1, random);
@@ -185,6 +191,8 @@ TEST_F(radius_tiles, of_several_blocks_are_those_of_the_cpu) {
                 c.channels = c.mask_channels = 1;
                 c.most = 3 + below(random, 29);
             }
+            if (i % 3 == 0) c.masked = true;
+            if (i == 3) c.cols = 456, c.most = 15;  // whose second block lacks one run of a warp's pixels
             if (!is_floating(c.result)) c.result = c.type;
             if (c.type != dtype::u8) c.masked = c.counted = false, c.how.nodata = {}, c.how.min_count = 1;
             c.how.border = border;
@@ -194,7 +202,7 @@ TEST_F(radius_tiles, of_several_blocks_are_those_of_the_cpu) {
 
 /// Strips of host memory, and parts of images on the device, have the results of the whole.
 TEST_F(radius_tiles, of_strips_and_parts_are_those_of_the_whole) {
-    std::mt19937_64 random(33);
+    std::mt19937_64 random(test::random_seed(33));
     for (const border_mode border : all_borders)
         for (const bool masked : {false, true}) {
             tile_case c{

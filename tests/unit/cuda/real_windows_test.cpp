@@ -1169,6 +1169,38 @@ TEST_F(real_windows_test, weights_whose_sums_are_not_exact_do_not_slide) {
         }
 }
 
+/// A NaN that is left out beside weights of many magnitudes, which leave their block to additions.
+TEST_F(real_windows_test, weights_of_many_magnitudes_leave_out_nan) {
+    constexpr std::int64_t rows = 24, cols = 256, strange = 11 * cols + 100;
+    test::host_image image(test::packed(dtype::f32, rows, cols, 1)),
+        weights = image, got(test::packed(dtype::f64, rows, cols, 1)), count = got, expected = got,
+        expected_count = got;
+    auto* const pixels = reinterpret_cast<float*>(image.bytes.data());
+    auto* const scales = reinterpret_cast<float*>(weights.bytes.data());
+    for (std::int64_t i = 0; i < rows * cols; ++i) {
+        pixels[i] = static_cast<float>(i % 250);
+        scales[i] = std::exp(-static_cast<float>(i % 17));
+    }
+    pixels[strange] = static_cast<float>(nan);
+    const filter_options options{.window = {5, 5}, .nan = nan_mode::omit};
+    test::device_images device(stream());
+    const filter_inputs inputs{.image = device.upload(image.view()), .weights = device.upload(weights.view())};
+    EXPECT_GT(slide_means(inputs, options).refused, 0);
+    const any_view means = device.allocate(got.shape), counts = device.allocate(got.shape);
+    cuda::local_statistics(inputs, {.mean = means, .count = counts}, stream(), options);
+    cuda::copy(means, got.view(), stream());
+    cuda::copy(counts, count.view(), stream());
+    local_statistics({.image = image.view(), .weights = weights.view()},
+                     {.mean = expected.view(), .count = expected_count.view()}, options);
+    const auto of = [](const test::host_image& x, std::int64_t i) {
+        return reinterpret_cast<const double*>(x.bytes.data())[i];
+    };
+    for (std::int64_t i = 0; i < rows * cols; ++i) {
+        ASSERT_NEAR(of(got, i), of(expected, i), 1e-11 * (1 + std::abs(of(expected, i)))) << i;
+        ASSERT_NEAR(of(count, i), of(expected_count, i), 1e-13) << i;
+    }
+}
+
 /// Moments that slide are those of exact sums, bit for bit, and of windows without a huge pixel the same where huge
 /// pixels beside them leave the whole image to additions; also in parts. Results of 32f, and with some of 64f.
 TEST_F(real_windows_test, moments_that_slide_are_exact_and_those_of_additions) {
