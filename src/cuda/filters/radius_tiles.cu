@@ -380,25 +380,9 @@ __global__ __launch_bounds__(tile_threads, 2) void radius_tile_kernel(const __gr
                             [&](int j) { return static_cast<T>(inner_quotient(sum[j] + n[j] / 2, n[j]) ^ t.raised); });
                     }
                 };
-                if constexpr (Counted) {
-                    const auto store_counts = [&](auto type) {
-                        using T = decltype(type);
-                        store_column<T>(t.count, first + row, element, wanted,
-                                        [&](int j) { return static_cast<T>(n[j]); });
-                    };
-                    if (t.count.data != nullptr) {
-                        switch (t.count.shape.type) {
-                            case dtype::u32:
-                                store_counts(u32{});
-                                break;
-                            case dtype::f32:
-                                store_counts(f32{});
-                                break;
-                            default:
-                                store_counts(f64{});
-                        }
-                    }
-                }
+                if constexpr (Counted)
+                    store_counts(t.count, first + row, element, wanted,
+                                 [&](auto type, int j) { return static_cast<decltype(type)>(n[j]); });
                 switch (t.result.shape.type) {
                     case dtype::f32:
                         store_means(f32{});

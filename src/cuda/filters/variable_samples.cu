@@ -72,29 +72,16 @@ __device__ void store_windows(const sample_rule& rule, std::int64_t offset, int 
         if (w.count[j] == 0) w.weight[j] = 0;
         enough[j] = weighted ? w.weight[j] > 0 && w.weight[j] >= rule.min_weight : w.count[j] >= rule.min_count;
     }
-    const auto store_counts = [&](auto type) {
-        using T = decltype(type);
-        store_column<T>(rule.count, row, element, w.wanted,
-                        [&](int j) { return weighted ? static_cast<T>(w.weight[j]) : static_cast<T>(w.count[j]); });
-    };
     const auto store_means = [&](auto type) {
         using T = decltype(type);
         const T fill = static_cast<T>(rule.fill);
         store_column<T>(rule.result, row, element, w.wanted,
                         [&](int j) { return enough[j] ? mean_as<T>(rule, offset, w, j, inner) : fill; });
     };
-    if (rule.count.data != nullptr) {
-        switch (rule.count.shape.type) {
-            case dtype::u32:
-                store_counts(u32{});
-                break;
-            case dtype::f32:
-                store_counts(f32{});
-                break;
-            default:
-                store_counts(f64{});
-        }
-    }
+    store_counts(rule.count, row, element, w.wanted, [&](auto type, int j) {
+        using T = decltype(type);
+        return weighted ? static_cast<T>(w.weight[j]) : static_cast<T>(w.count[j]);
+    });
     switch (rule.result.shape.type) {
         case dtype::u8:
             return store_means(u8{});

@@ -119,6 +119,25 @@ __device__ void store_column(const any_view& to, std::int64_t row, std::int64_t 
     }
 }
 
+/// The same of numbers of pixels that count, or what they weigh, if there is a result for them: number_of(T(), j) is a
+/// T.
+template <int N, typename F>
+__device__ void store_counts(const any_view& to, std::int64_t row, std::int64_t element, const bool (&wanted)[N],
+                             F number_of) {
+    if (to.data == nullptr) return;
+    const auto store = [&](auto type) {
+        store_column<decltype(type)>(to, row, element, wanted, [&](int j) { return number_of(type, j); });
+    };
+    switch (to.shape.type) {
+        case dtype::u32:
+            return store(u32{});
+        case dtype::f32:
+            return store(f32{});
+        default:
+            return store(f64{});
+    }
+}
+
 inline dim3 grid_for(std::int64_t cols, std::int64_t rows, std::int64_t most) {
     return {static_cast<unsigned>((cols + walk_threads - 1) / walk_threads),
             static_cast<unsigned>(rows < most ? rows : most), 1};
