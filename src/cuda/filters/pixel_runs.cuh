@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/visit_types.hpp"
 #include "cuda/device/streaming.cuh"
 #include "filters/window_axis.hpp"
 
@@ -21,6 +22,11 @@ namespace boxsum::cuda {
 inline bool lies_in_units(const const_any_view& v, std::int64_t unit) {
     return v.shape.channels == 1 && reinterpret_cast<std::uintptr_t>(v.data) % static_cast<std::uintptr_t>(unit) == 0 &&
            v.shape.row_stride % unit == 0;
+}
+
+/// 1 for each byte that is not 0.
+__device__ inline std::uint32_t nonzero_bytes(std::uint32_t x) {
+    return (((x & 0x7f7f7f7fu) + 0x7f7f7f7fu) | x) >> 7 & 0x01010101u;
 }
 
 /// What is read of one plane.

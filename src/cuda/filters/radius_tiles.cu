@@ -1,5 +1,6 @@
 #include "cuda/device/ptx.cuh"
 #include "cuda/device/warp_scan.cuh"
+#include "cuda/filters/pixel_runs.cuh"
 #include "cuda/filters/radius_tiles.hpp"
 #include "cuda/filters/variable_windows.cuh"
 #include "cuda/runtime/device.hpp"
@@ -81,11 +82,6 @@ __device__ __forceinline__ void add_counts(u32 (&down)[lane_cols], const vector_
     for (int i = 0; i < lane_cols; ++i) down[i] += (counts.x[i / 4] >> (i % 4 * 8) & 0xff) << count_bit;
 }
 
-/// 1 in place of every byte that is not 0.
-__device__ inline u32 bytes_set(u32 x) {
-    return ((((x & 0x7f7f7f7f) + 0x7f7f7f7f) | x) & 0x80808080) >> 7;
-}
-
 /// A lane's pixels of consecutive rows of the table.
 template <typename Pixel, bool Counted>
 struct tile_loads {
@@ -145,8 +141,9 @@ struct tile_loads {
 #pragma unroll
             for (int w = 0; w < lane_pixels<Pixel, Counted>::words; ++w) {
                 if constexpr (Counted) {
-                    u32 counts = bytes_set(to.counts.x[w]);
-                    if (t.nodata >= 0) counts &= bytes_set(to.pixels.x[w] ^ static_cast<u32>(t.nodata) * 0x01010101);
+                    u32 counts = nonzero_bytes(to.counts.x[w]);
+                    if (t.nodata >= 0)
+                        counts &= nonzero_bytes(to.pixels.x[w] ^ static_cast<u32>(t.nodata) * 0x01010101);
                     to.counts.x[w] = counts;
                     to.pixels.x[w] &= counts * 0xff;
                 } else {
@@ -188,7 +185,7 @@ __device__ __forceinline__ void make_table(u32* table, const tile_task& t, std::
         add_counts(down, counts);
     }
     if (segment < height) store_entries(own, down);
-    __syncthreads();
+    __syncthreads();  // the sums of all warps' rows, stored above, are there for the columns' threads
     if (threadIdx.x < table_cols) {
         u32* const column = table + threadIdx.x;
         u32 above = 0;
@@ -202,7 +199,7 @@ __device__ __forceinline__ void make_table(u32* table, const tile_task& t, std::
             above += sum;
         }
     }
-    __syncthreads();
+    __syncthreads();  // what lies above each warp's rows, stored by those threads, is there for it
     if (segment < height) {
         const four_entries a = reinterpret_cast<const four_entries*>(own)[0],
                            b = reinterpret_cast<const four_entries*>(own)[1];
@@ -224,15 +221,15 @@ __device__ __forceinline__ void make_table(u32* table, const tile_task& t, std::
         for (int i = 0; i < lane_cols; ++i) along[i] += before;
         if (segment + k < height) store_entries(own + k * table_cols, along);  // the others are summed for nothing
     }
-    __syncthreads();
+    __syncthreads();  // all rows of the table are there for all threads' windows
 }
 
 /// The radii of some rows below each other, as numbers of 32 bits have them; 0 from row `valid` on.
 __device__ __forceinline__ void ask_for(u32 (&bits)[rows_together], const char* from, const radius_plane& radii,
                                         int valid) {
-    const auto all = [&](auto pixel) {
+    radii.visit([&](auto number) {
         const auto at = [&](int j) {
-            return static_cast<u32>(*reinterpret_cast<const decltype(pixel)*>(from + j * radii.row_stride));
+            return static_cast<u32>(*reinterpret_cast<const decltype(number)*>(from + j * radii.row_stride));
         };
         if (valid >= rows_together) {
 #pragma unroll
@@ -241,15 +238,7 @@ __device__ __forceinline__ void ask_for(u32 (&bits)[rows_together], const char* 
         }
 #pragma unroll
         for (int j = 0; j < rows_together; ++j) bits[j] = j < valid ? at(j) : 0;
-    };
-    switch (radii.type) {
-        case dtype::u8:
-            return all(u8{});
-        case dtype::u16:
-            return all(u16{});
-        default:
-            return all(u32{});
-    }
+    });
 }
 
 /// Samples of the axis in the window around i, where it is cut.
@@ -277,7 +266,7 @@ __global__ __launch_bounds__(tile_threads, 2) void radius_tile_kernel(const __gr
         const u32 n = (2 * threadIdx.x + 1) * (2 * threadIdx.x + 1);
         sizes[threadIdx.x] = {~0U / n, n / 2 + 1};
     }
-    __syncthreads();
+    __syncthreads();  // the columns' sources and the sizes of windows are there for all
     // Below it are numbers that mean 0; of a type without negative ones no number is.
     const int least = t.radii.type == dtype::s32 ? 0 : std::numeric_limits<int>::min();
     for (std::int64_t first = t.first_row + std::int64_t{blockIdx.y} * t.block_rows; first < t.end_row;
@@ -394,7 +383,7 @@ __global__ __launch_bounds__(tile_threads, 2) void radius_tile_kernel(const __gr
                         store_means(Pixel{});
                 }
             }
-            __syncthreads();  // before the table of what comes next
+            __syncthreads();  // all threads have read this table, before the next is made in its place
         }
     }
 }
@@ -436,9 +425,8 @@ void enqueue_radius_tiles(const window_task& task, const filters::window_job& jo
         t.mask_stride = mask.shape.row_stride;
         t.mask_channels = static_cast<int>(mask.shape.channels);
     }
-    const auto addresses = reinterpret_cast<std::uintptr_t>(t.image) | static_cast<std::uintptr_t>(t.image_stride),
-               of_mask = reinterpret_cast<std::uintptr_t>(t.mask) | static_cast<std::uintptr_t>(t.mask_stride);
-    t.aligned = image.channels == 1 && addresses % (lane_cols * size_of(image.type)) == 0 && of_mask % lane_cols == 0;
+    t.aligned = lies_in_units(task.image, lane_cols * static_cast<std::int64_t>(size_of(image.type))) &&
+                (mask.data == nullptr || lies_in_units(mask, lane_cols));
     t.first_row = task.first_row;
     t.end_row = task.end_row;
     t.radii = plane_of(radius, 0);

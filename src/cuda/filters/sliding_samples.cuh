@@ -27,10 +27,6 @@ struct sample_row {
     pixel_run<u8, K> counts;
 };
 
-/// 1 for each byte that is not 0.
-__device__ inline std::uint32_t nonzero_bytes(std::uint32_t x) {
-    return (((x & 0x7f7f7f7fu) + 0x7f7f7f7fu) | x) >> 7 & 0x01010101u;
-}
 __device__ inline std::uint32_t nonzero_halves(std::uint32_t x) {
     return (((x & 0x7fff7fffu) + 0x7fff7fffu) | x) >> 15 & 0x00010001u;
 }

@@ -11,42 +11,39 @@ struct radius_plane {
     std::int64_t row_stride;
     dtype type;
 
-    __device__ std::int64_t at(std::int64_t row, std::int64_t col) const {
-        const char* const values = data + row * row_stride;
+    /// f of a number of the map's type.
+    template <typename F>
+    __device__ __forceinline__ auto visit(F f) const {
         switch (type) {
             case dtype::u8:
-                return reinterpret_cast<const u8*>(values)[col];
+                return f(u8{});
             case dtype::u16:
-                return reinterpret_cast<const u16*>(values)[col];
+                return f(u16{});
             case dtype::u32:
-                return reinterpret_cast<const u32*>(values)[col];
+                return f(u32{});
             default:
-                return reinterpret_cast<const s32*>(values)[col];
+                return f(s32{});
         }
+    }
+
+    __device__ std::int64_t at(std::int64_t row, std::int64_t col) const {
+        return visit([&](auto number) -> std::int64_t {
+            return reinterpret_cast<const decltype(number)*>(data + row * row_stride)[col];
+        });
     }
 
     /// Those of the first `valid` of N rows, the rest as row 0's; none above `most`, and negative ones 0.
     template <int N>
     __device__ void read(int (&radius)[N], std::int64_t row, std::int64_t col, int valid, int most) const {
         const char* const from = data + row * row_stride;
-        const auto all = [&](auto pixel) {
-            using T = decltype(pixel);
+        visit([&](auto number) {
+            using T = decltype(number);
 #pragma unroll
             for (int j = 0; j < N; ++j) {
                 const T r = reinterpret_cast<const T*>(from + (j < valid ? j : 0) * row_stride)[col];
                 radius[j] = std::int64_t{r} < 0 ? 0 : std::int64_t{r} < most ? static_cast<int>(r) : most;
             }
-        };
-        switch (type) {
-            case dtype::u8:
-                return all(u8{});
-            case dtype::u16:
-                return all(u16{});
-            case dtype::u32:
-                return all(u32{});
-            default:
-                return all(s32{});
-        }
+        });
     }
 };
 
