@@ -464,6 +464,8 @@ def write_record(part, commit, found, outcomes, build_seconds, extra, extends=Fa
         if label not in programs:
             at = program.get("commit", earlier.get("commit", commit))
             programs[label] = {**program, "commit": at} if at != commit else program
+            if earlier.get("types") != extra.get("types"):
+                programs[label] = {"types": earlier.get("types"), **programs[label]}
     totals = {key: sum(p[key] for p in programs.values()) for key in ("passed", "failed", "skipped")}
     record.update({"device": found[0][0], "devices": len(found), "driver": found[0][1], "cuda": toolkit(),
                    "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")})

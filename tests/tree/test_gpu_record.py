@@ -30,11 +30,11 @@ class Records(unittest.TestCase):
             self.addCleanup(change.stop)
         os.environ.pop("BOXSUM_RESULTS", None)
 
-    def write(self, part, commit, program="gpu_test", **how):
+    def write(self, part, commit, program="gpu_test", types="all", **how):
         outcome = {"passed": 2, "failed": 1, "skipped": 0, "seconds": 1.5, "failures": ["a.b: why"], "skips": []}
         with unittest.mock.patch("builtins.print"):
             gpu_record.write_record(part, commit, [("NVIDIA H200", "580")], [(program + ".0", outcome), (program + ".1", outcome)],
-                                    3.0, {"types": "all"}, **how)
+                                    3.0, {"types": types}, **how)
         return json.loads((self.root / "results/h200/tests.json").read_text())
 
     def commits(self, record):
@@ -73,6 +73,13 @@ class Records(unittest.TestCase):
                          {"one_test": "c", "two_test": "b"})
         self.assertEqual((part["passed"], part["failed"]), (8, 4))
         self.assertEqual(list(self.write("sanitize", "d", "two_test")["parts"]["sanitize"]["programs"]), ["two_test"])
+
+    def test_programs_of_other_types_say_so(self):
+        self.write("sanitize", "a", "one_test", types="min")
+        self.write("sanitize", "a", "two_test", extends=True)
+        programs = self.write("sanitize", "a", "three_test", types="min", extends=True)["parts"]["sanitize"]["programs"]
+        self.assertEqual({name: one.get("types", "min") for name, one in programs.items()},
+                         {"one_test": "min", "two_test": "all", "three_test": "min"})
 
     def test_what_is_written_elsewhere_goes_on_from_the_tree(self):
         self.write("test", "a")
