@@ -271,7 +271,8 @@ def filters():
 # 1.4 and 1.6 times that, but of guided filters.
 WINDOW_MARKS = {
     "box mean 8u": (2.2, 3.2), "box mean 16u": (2.2, 3.5), "box mean 32f": (2.5, 4.0), "Bradley 8u": (2.7, 3.5),
-    "Sauvola 8u": (5.5, 8.0), "Niblack 8u": (5.5, 8.0), "Wolf 8u": (11, 16), "mean and deviation 8u": (2.0, 3.0),
+    "Sauvola 8u": (5.5, 8.0), "Niblack 8u": (5.5, 8.0), "NICK 8u": (5.5, 8.0), "Singh 8u": (5.5, 8.0),
+    "Phansalkar 8u": (5.5, 8.0), "Wolf 8u": (11, 16), "mean and deviation 8u": (2.0, 3.0),
     "local contrast 8u": (3.0, 4.0),
     # Over a copy of 28 bytes a pixel, and 60 is the largest radius.
     "guided by itself 8u": (3.0, 3.0), "guided by itself 32f": (3.0, 3.0), "guided 8u": (3.0, 3.0), "guided 32f": (3.0, 3.0),
@@ -296,7 +297,7 @@ def windows():
     text = ""
     for path, record in records("bench-windows.json"):
         found = {(row["filter"], row["n"], row["radius"]): row for row in record["rows"]
-                 if row["section"] == "windows" and "patch_radius" not in row}
+                 if row["section"] == "windows" and "radius" in row and "patch_radius" not in row}
         lines = []
         maps = [row for row in found.values() if "radii" in row["filter"]]
         for name in dict.fromkeys(key[0] for key in found if "radii" not in key[0]):
@@ -335,6 +336,10 @@ def windows():
                     figure(row["us"] / 1000, 2)] for row in record["rows"] if "patch_radius" in row]
         if patches:
             text += table(["filter", "image", "window, patch", "ms"], ["---", "---", "---", "--:"], patches) + "\n"
+        blobs = [[row["filter"], f"{row['n']}^2", f"{row['scales']} scales, {row['blobs']} blobs" if "scales" in row else f"sigma {row['sigma']}",
+                  figure(row["us"] / 1000, 2), figure(row.get("x"), 2)] for row in record["rows"] if row["section"] == "windows" and "radius" not in row]
+        if blobs:
+            text += table(["filter", "image", "of", "ms", "over a copy of what it reads and writes"], ["---", "---", "---", "--:", "--:"], blobs) + "\n"
         if maps:
             text += table(["a radius for every pixel", "image", "radii up to", "over a copy of what it reads and writes"], ["---", "---", "--:", "--:"],
                           [[row["filter"], f"{row['n']}^2", str(row["radius"]), figure(row["x"], 2) + radius_mark(row, found)] for row in maps]) + "\n"

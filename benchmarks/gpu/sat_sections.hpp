@@ -36,9 +36,11 @@ void peers_section(cuda::stream_ref stream);
 /// Filters on the device, and between the host's memory and it beside the link.
 void filters_section(cuda::stream_ref stream);
 
-/// Windows around every pixel of images on the device over a copy of all that is read and written, and non-local means.
+/// Windows around every pixel of images on the device over a copy of all that is read and written, non-local means,
+/// and blobs.
 void windows_section(cuda::stream_ref stream);
 void non_local_means_rows(cuda::stream_ref stream);  ///< of it
+void blob_rows(cuda::stream_ref stream);             ///< of it
 
 /// Box means of others, where they were found.
 void window_peers_section(cuda::stream_ref stream);

@@ -58,6 +58,9 @@ constexpr window_case cases[] = {
     {"Niblack 8u, flat", filter::threshold, dtype::u8, dtype::u8, sampled::no, threshold_method::niblack,
      image_values::flat},
     {"Wolf 8u", filter::threshold, dtype::u8, dtype::u8, sampled::no, threshold_method::wolf},
+    {"NICK 8u", filter::threshold, dtype::u8, dtype::u8, sampled::no, threshold_method::nick},
+    {"Singh 8u", filter::threshold, dtype::u8, dtype::u8, sampled::no, threshold_method::singh},
+    {"Phansalkar 8u", filter::threshold, dtype::u8, dtype::u8, sampled::no, threshold_method::phansalkar},
     {"mean and deviation 8u", filter::statistics, dtype::u8, dtype::f32},
     {"mean and deviation 32f", filter::statistics, dtype::f32, dtype::f32},
     {"local contrast 8u", filter::contrast, dtype::u8, dtype::f32},
@@ -466,6 +469,7 @@ void windows_section(cuda::stream_ref stream) {
             }
     time_windows({cases[0], 256, 15}, stream);
     non_local_means_rows(stream);
+    blob_rows(stream);
 }
 
 }  // namespace boxsum::bench
