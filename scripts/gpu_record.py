@@ -2,7 +2,7 @@
 """Builds the GPU tests, runs one part of them and records the outcome in results/<gpu>/tests.json.
 
     scripts/gpu_record.py test | sanitize | soak      (make test-gpu, sanitize-gpu, soak-gpu)
-    scripts/gpu_record.py sanitize PROGRAM...         these programs; the others' outcomes stay in the record
+    scripts/gpu_record.py test | sanitize PROGRAM...  these programs; the others' outcomes stay in the record
     scripts/gpu_record.py devices                     (make devices-gpu) needs two GPUs: their tests, and the papers' large
                                                       images on one and on all of them, into bench-hist-papers.json
     scripts/gpu_record.py python                      (make test-python-gpu) the Python package with PyTorch and CuPy
@@ -303,7 +303,7 @@ def alone(where, name, timeout, environment=None, options=()):
     return [Run(name, [str(where / "tests" / name), *options], timeout, environment)]
 
 
-def part_test():
+def part_test(*named):
     where, seconds = build("gpu", os.environ.get("BOXSUM_TYPES", "all"), "gpu_tests")
     tests = where / "tests"
     groups = [
@@ -317,6 +317,12 @@ def part_test():
         alone(where, "gpu_broken_records_test", 200),
         alone(where, "gpu_soak_test", 120, {"BOXSUM_SOAK": "0.05"}),  # the full amount is soak's
     ]
+    known = {run.label.split(".")[0] for group in groups for run in group}
+    for name in named:
+        if name not in known:
+            fail(f"program: is {name}, must be one of {', '.join(sorted(known))}")
+    if named:
+        groups = [kept for group in groups if (kept := [run for run in group if run.label.split(".")[0] in named])]
     return groups, seconds, {"types": os.environ.get("BOXSUM_TYPES", "all")}
 
 
@@ -483,11 +489,11 @@ def write_record(part, commit, found, outcomes, build_seconds, extra, extends=Fa
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", choices=("test", "sanitize", "soak", "devices", "python", "commit"))
-    parser.add_argument("programs", nargs="*", help="of sanitize: not all")
+    parser.add_argument("programs", nargs="*", help="of test and sanitize: not all")
     arguments = parser.parse_args()
     part = arguments.part
-    if arguments.programs and part != "sanitize":
-        parser.error("only sanitize takes programs")
+    if arguments.programs and part not in ("test", "sanitize"):
+        parser.error("only test and sanitize take programs")
     commit = current_commit()
     if part == "commit":
         print(commit)
