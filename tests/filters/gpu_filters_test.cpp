@@ -1,5 +1,5 @@
 // The filters on the device against the CPU's: the same bits for integer images, the documented bound for floating
-// ones.
+// ones, and of those decisions against the device's own thresholds.
 
 #include "support/captured_graph.hpp"
 #include "support/filter_images.hpp"
@@ -73,10 +73,7 @@ class gpu_filters : public test::gpu_test {
         f(image.view(), host_results);
         for (std::size_t i = 0; i < results.size(); ++i) {
             cuda::copy(device_results[i], results[i].view(), stream());
-            // Strips start their own table, so floating sums round differently there.
-            if (!is_floating(image.shape.type)) {
-                EXPECT_TRUE(results[i].bytes == from_host[i].bytes) << what << ": device and host memory";
-            }
+            EXPECT_TRUE(results[i].bytes == from_host[i].bytes) << what << ": device and host memory";
         }
     }
 
@@ -93,6 +90,19 @@ void expect_same(host_image& expected, host_image& got, dtype image, const std::
         return;
     }
     EXPECT_LE(largest_difference(expected, got), expected.shape.type == dtype::f32 ? 1e-6 : floating_tolerance) << what;
+}
+
+/// `yes` where a pixel exceeds its threshold.
+void expect_decisions(const host_image& image, const host_image& limit, const host_image& got, unsigned yes,
+                      const std::string& what) {
+    const auto* const limits = reinterpret_cast<const double*>(limit.bytes.data());
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < got.bytes.size(); ++i) {
+        const double x = image.shape.type == dtype::f32 ? reinterpret_cast<const float*>(image.bytes.data())[i]
+                                                        : reinterpret_cast<const double*>(image.bytes.data())[i];
+        wrong += std::to_integer<unsigned>(got.bytes[i]) != (x > limits[i] ? yes : 0);
+    }
+    EXPECT_EQ(wrong, 0u) << what << ", decisions with " << yes;
 }
 
 TEST_F(gpu_filters, box_filter_agrees_with_the_cpu) {
@@ -133,18 +143,32 @@ TEST_F(gpu_filters, thresholds_agree_with_the_cpu) {
     for (const threshold_method method :
          {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola, threshold_method::wolf})
         for (const filter_case& c : cases()) {
-            if (is_floating(c.type)) continue;  // a pixel at its threshold may fall on either side
             host_image image(packed(c.type, c.rows, c.cols, c.channels, c.planes));
             fill(image.view(), pattern::random, 9);
-            const threshold_rule rule{.method = method};
+            threshold_rule rule{.method = method};
             const filter_options options = options_of(c);
-            host_image expected(packed(dtype::u8, c.rows, c.cols, c.channels, c.planes));
-            std::vector<host_image> got{expected};
-            adaptive_threshold({image.view()}, {expected.view()}, rule, options);
-            run_both(image, got, text_of(c), [&](const const_any_view& from, std::vector<any_view>& to) {
-                cuda::adaptive_threshold({from}, {to[0]}, stream(), rule, options);
-            });
-            expect_same(expected, got[0], c.type, std::string(name_of(method)) + " " + text_of(c));
+            const std::string what = std::string(name_of(method)) + " " + text_of(c);
+            const auto run = [&](dtype type) {
+                std::vector<host_image> got{host_image(packed(type, c.rows, c.cols, c.channels, c.planes))};
+                run_both(image, got, what, [&](const const_any_view& from, std::vector<any_view>& to) {
+                    cuda::adaptive_threshold({from}, {to[0]}, stream(), rule, options);
+                });
+                return got[0];
+            };
+            if (is_floating(c.type)) {  // a pixel at the CPU's threshold may fall on either side of the device's
+                rule.output = threshold_output::threshold;
+                const host_image limit = run(dtype::f64);
+                for (const threshold_output output : {threshold_output::zero_255, threshold_output::zero_one}) {
+                    rule.output = output;
+                    expect_decisions(image, limit, run(dtype::u8), output == threshold_output::zero_one ? 1 : 255,
+                                     what);
+                }
+            } else {
+                host_image expected(packed(dtype::u8, c.rows, c.cols, c.channels, c.planes));
+                adaptive_threshold({image.view()}, {expected.view()}, rule, options);
+                host_image got = run(dtype::u8);
+                expect_same(expected, got, c.type, what);
+            }
             if (HasFailure()) return;
         }
 }

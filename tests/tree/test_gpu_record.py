@@ -64,6 +64,30 @@ class Records(unittest.TestCase):
         self.assertEqual((part["passed"], part["failed"], part["types"]), (4, 2, "all"))
         self.assertEqual(part["programs"]["gpu_test"]["failures"], ["a.b: why"] * 2)
 
+    def test_cases_are_counted_and_those_compared_bit_for_bit_apart(self):
+        report = self.root / "report.json"
+        ran = {"name": "c", "status": "RUN", "result": "COMPLETED", "time": "1s"}
+        report.write_text(json.dumps({"testsuites": [{"name": "a", "testsuite": [
+            {**ran, "cases": "90", "exact_cases": "40"}, {**ran, "cases": "7"}, ran,
+            {**ran, "status": "NOTRUN", "cases": "1000", "exact_cases": "1000"}]}]}))
+        outcome = {**gpu_record.read_report(report), "seconds": 1.0}
+        program = gpu_record.summary_of_programs([("one_test.a", outcome), ("one_test.b", outcome)])["one_test"]
+        self.assertEqual((program["passed"], program["cases"], program["exact_cases"]), (6, 194, 80))
+        other = {"passed": 1, "failed": 0, "skipped": 0, "seconds": 1.0, "failures": []}
+        self.assertNotIn("exact_cases", gpu_record.summary_of_programs([("two_test", other)])["two_test"])
+
+    def test_the_soak_draws_enough_integers(self):
+        listed = unittest.mock.Mock(stdout="")
+        with unittest.mock.patch.object(gpu_record, "build", lambda *_, **__: (pathlib.Path("/build"), 0.0)), \
+                unittest.mock.patch.object(gpu_record.subprocess, "run", return_value=listed):
+            groups, _, _ = gpu_record.part_soak()
+        windows = [run for group in groups for run in group if "BOXSUM_FILTER_SEED" in run.environment]
+        self.assertEqual(len({(run.command[-1], run.environment["BOXSUM_FILTER_SEED"]) for run in windows}), len(windows))
+        # Of images of integers four fifths are taken, of images of all types two fifths are integers' and taken.
+        exact = sum(int(run.environment["BOXSUM_FILTER_CASES"]) * (0.8 if "fused_windows" in run.label else 0.4)
+                    for run in windows)
+        self.assertGreater(exact, 100000)
+
     def test_a_part_that_is_extended_keeps_programs_that_did_not_run(self):
         self.write("sanitize", "a", "one_test")
         self.write("sanitize", "b", "two_test", extends=True)

@@ -454,7 +454,9 @@ void local_statistics(const filter_inputs& inputs, const window_outputs& outputs
                           {"deviation", outputs.deviation},
                           {"sum", outputs.sum},
                           {"count", outputs.count}});
-    execute(statistics_of(job, shapes), memory_of(inputs, results_of(outputs)), stream);
+    filter_memory memory = memory_of(inputs, results_of(outputs));
+    memory.first_result = "mean";
+    execute(statistics_of(job, shapes), memory, stream);
 }
 
 void adaptive_threshold(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,

@@ -17,6 +17,8 @@
 #include <boxsum/error.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <deque>
 #include <limits>
 #include <map>
@@ -298,8 +300,9 @@ void execute(const window_filter& filter, const filter_memory& memory, stream_re
     const int device = device_of(stream);
     const device_scope scope(device);
     const bool host = is_host_memory(memory.image.data);
-    for (const any_view& r : memory.results)
-        if (r.data != nullptr) require_memory_of_image("result", r.data, host, device);
+    const std::array names{memory.first_result, "variance", "deviation", "sum", "count"};
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (memory.results[i].data != nullptr) require_memory_of_image(names[i], memory.results[i].data, host, device);
     for (const auto& [name, map] :
          {std::pair{"radius", &memory.radius}, {"mask", &memory.mask}, {"weights", &memory.weights}})
         if (map->data != nullptr) require_memory_of_image(name, map->data, host, device);

@@ -53,6 +53,7 @@ struct filter_memory {
     result_views results = {};
     const_any_view radius = {};  ///< null data without a map
     const_any_view mask = {}, weights = {};
+    const char* first_result = "result";  ///< what errors call the first of the results
 };
 
 /// Rows first .. end - 1 of one plane, as a view of one plane.

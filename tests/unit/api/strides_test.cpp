@@ -206,6 +206,95 @@ void filter_all(std::mt19937_64& random) {
     });
 }
 
+/// How often maps and counts lay backwards, and all of some rows, columns or planes of them in one place.
+struct ways_to_lie {
+    int backwards = 0, forwards = 0, repeated = 0;
+
+    void add(const view_shape& s) {
+        const std::int64_t strides[] = {s.row_stride, s.pixel_stride(), s.planes > 1 ? s.plane_stride : 1};
+        const auto [least, most] = std::minmax_element(std::begin(strides), std::end(strides));
+        backwards += *least < 0;
+        forwards += *least > 0;
+        repeated += std::count(std::begin(strides), std::end(strides), 0) > 0;
+    }
+};
+
+/// With masks, weights and counts, of one channel or plane or as many as the image has.
+template <typename Pixel>
+void sample_all(std::mt19937_64& random, ways_to_lie& of_weights, ways_to_lie& of_counts) {
+    const std::int64_t rows = 1 + pick(random, 40), cols = 1 + pick(random, 40), channels = 1 + pick(random, 3),
+                       planes = 1 + pick(random, 2);
+    const auto some = [&](std::int64_t all) { return pick(random, 2) == 0 ? 1 : all; };
+    const twins<Pixel> image(rows, cols, channels, planes, random, 200);
+    const twins<std::uint8_t> radius(rows, cols, 1, planes, random, 5);
+    const twins<std::uint8_t> mask(rows, cols, some(channels), some(planes), random, 3);
+    const twins<float> weights(rows, cols, some(channels), some(planes), random, 9);
+    of_weights.add(weights.strided.view().shape());
+    const auto expect = [&]<typename Result, typename Count>(const char* what, Result, Count, auto&& filter) {
+        const block<Result> result(rows, cols, channels, planes, lying::anyhow, random);
+        const block<Count> count(rows, cols, channels, planes, lying::anyhow, random);
+        const block<Result> expected(rows, cols, channels, planes, lying::row_major, random);
+        const block<Count> expected_count(rows, cols, channels, planes, lying::row_major, random);
+        of_counts.add(count.view().shape());
+        SCOPED_TRACE("image with " + test::text_of(image.strided.view().shape()) + ", mask with " +
+                     test::text_of(mask.strided.view().shape()) + ", weights with " +
+                     test::text_of(weights.strided.view().shape()) + ", count with " +
+                     test::text_of(count.view().shape()));
+        const auto run = [&](const auto& of, const block<Result>& to, const block<Count>& number) {
+            filter_inputs in{.image = of(image)};
+            if (pick(random, 3) != 0 || !std::is_floating_point_v<Count>) in.mask = of(mask);
+            if (std::is_floating_point_v<Count>) in.weights = of(weights);
+            filter(in, any_view(to.view()), any_view(number.view()), of(radius));
+        };
+        const std::mt19937_64 before = random;  // both or none have a mask
+        run([](const auto& both) -> const_any_view { return both.strided.view(); }, result, count);
+        random = before;
+        run([](const auto& both) -> const_any_view { return both.plain.view(); }, expected, expected_count);
+        expect_same(result, expected, what);
+        expect_same(count, expected_count, "count");
+    };
+    const filter_options options{.window = 5, .nodata = 7, .fill = 3};
+    const auto of_every_filter = [&](auto count) {
+        using view = const any_view&;
+        expect("box_filter", Pixel{}, count, [&](const filter_inputs& in, view to, view number, const_any_view) {
+            box_filter(in, {to, number}, options);
+        });
+        expect("sum", double{}, count, [&](const filter_inputs& in, view to, view number, const_any_view) {
+            local_statistics(in, {.sum = to, .count = number}, options);
+        });
+        expect("variance", double{}, count, [&](const filter_inputs& in, view to, view number, const_any_view) {
+            local_statistics(in, {.variance = to, .count = number}, options);
+        });
+        expect("adaptive_threshold", std::uint8_t{}, count,
+               [&](const filter_inputs& in, view to, view number, const_any_view) {
+                   adaptive_threshold(in, {to, number}, {}, options);
+               });
+        expect("local_contrast", float{}, count, [&](const filter_inputs& in, view to, view number, const_any_view) {
+            local_contrast(in, {to, number}, {.epsilon = 1}, options);
+        });
+        expect("variable_box_filter", Pixel{}, count,
+               [&](const filter_inputs& in, view to, view number, const const_any_view& radii) {
+                   const variable_inputs varied{
+                       .image = in.image, .radius = radii, .mask = in.mask, .weights = in.weights};
+                   variable_box_filter(varied, {to, number}, {.nodata = 7, .fill = 3});
+               });
+    };
+    of_every_filter(std::uint32_t{});
+    of_every_filter(float{});
+    of_every_filter(double{});
+}
+
+TEST(strides, filters_see_the_same_weights_and_counts) {
+    std::mt19937_64 random(12);
+    ways_to_lie of_weights, of_counts;
+    for (int i = 0; i < 12 && !testing::Test::HasFailure(); ++i) {
+        sample_all<std::uint8_t>(random, of_weights, of_counts);
+        sample_all<float>(random, of_weights, of_counts);
+    }
+    EXPECT_GT(std::min({of_weights.backwards, of_weights.forwards, of_weights.repeated}), 2);
+    EXPECT_GT(std::min(of_counts.backwards, of_counts.forwards), 20);
+}
+
 TEST(strides, filters_see_the_same_image) {
     std::mt19937_64 random(5);
     for (int i = 0; i < 12 && !testing::Test::HasFailure(); ++i) {

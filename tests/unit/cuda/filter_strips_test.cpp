@@ -3,6 +3,7 @@
 #include "cuda/filters/device_strips.hpp"
 #include "cuda/runtime/workspace_use.hpp"
 #include "filters/filter_jobs.hpp"
+#include "support/complaint.hpp"
 #include "support/filter_images.hpp"
 #include "support/gpu.hpp"
 
@@ -459,6 +460,41 @@ TEST_F(filter_strips, plans_refuse_other_calls) {
               "results: rows 2 to 5, but the plan was made for 0 to 0");
     EXPECT_EQ(message([&] { cuda::box_filter_plan({from}, {to}, {.window = 0}); }),
               "window: rows is 0, must be at least 1");
+}
+
+TEST_F(filter_strips, what_lies_in_other_memory_than_the_image_is_named) {
+    const auto of = [](dtype type) { return packed(type, 9, 12, 1); };
+    host_image image = test::random_image(of(dtype::u8), 21), mask = image, weights(of(dtype::f32)),
+               result(of(dtype::u8)), real(of(dtype::f64)), variance = real, deviation = real, sum = real, count = real;
+    device_images device(stream());
+    for (const bool host : {true, false}) {
+        const auto place = [&](host_image& one, bool there) {
+            return there == host ? one.view() : device.upload(one.view());
+        };
+        const std::string rest = host ? ": is device memory, but the image is host memory"
+                                      : ": is host memory, but the image is device memory";
+        for (const std::string wrong : {"mean", "variance", "deviation", "sum", "count", "mask", "weights"})
+            EXPECT_EQ(test::complaint([&] {
+                          cuda::local_statistics({.image = place(image, true),
+                                                  .mask = place(mask, wrong != "mask"),
+                                                  .weights = place(weights, wrong != "weights")},
+                                                 {.mean = place(real, wrong != "mean"),
+                                                  .variance = place(variance, wrong != "variance"),
+                                                  .deviation = place(deviation, wrong != "deviation"),
+                                                  .sum = place(sum, wrong != "sum"),
+                                                  .count = place(count, wrong != "count")},
+                                                 stream());
+                      }),
+                      wrong + rest);
+        for (const std::string wrong : {"result", "count"})
+            EXPECT_EQ(test::complaint([&] {
+                          cuda::box_filter(
+                              {place(image, true)},
+                              {.result = place(result, wrong != "result"), .count = place(count, wrong != "count")},
+                              stream());
+                      }),
+                      wrong + rest);
+    }
 }
 
 TEST_F(filter_strips, bad_radius_maps_are_refused) {

@@ -1,6 +1,7 @@
 // Plans of views with any strides, some of which kernels do not take: all of the memory afterwards is what the host's
 // functions leave in theirs.
 
+#include "core/visit_types.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "support/complaint.hpp"
 #include "support/device_block.hpp"
@@ -202,6 +203,98 @@ TEST_F(packed_plan, filters_are_the_hosts_whatever_the_strides) {
     }
     EXPECT_GT(packed, 12);
     EXPECT_LT(packed, 24);
+}
+
+/// Weights and counts that lie anyhow, in memory of the device and of the host. Pixels and weights are whole numbers,
+/// so that all sums are exact.
+TEST_F(packed_plan, filters_with_weights_and_counts_are_the_hosts_whatever_the_strides) {
+    int packed = 0, backwards = 0, repeated = 0, counts_backwards = 0;
+    cuda::workspace workspace(0, stream());
+    for (int i = 0; i < 16 && !HasFailure(); ++i) {
+        const std::int64_t rows = 1 + pick(40), cols = 1 + pick(40), channels = 1 + pick(3), planes = 1 + pick(2);
+        const auto some = [&](std::int64_t all) { return pick(2) == 0 ? 1 : all; };
+        const auto image = random_input<std::uint8_t>(rows, cols, channels, planes);
+        const auto mask = random_input<std::uint8_t>(rows, cols, some(channels), some(planes));
+        const auto weights = random_input<float>(rows, cols, some(channels), some(planes));
+        const auto result_of = [&]<typename T>(T) { return random_block<T>(rows, cols, channels, planes); };
+        const auto mean = result_of(std::uint8_t{}), black = result_of(std::uint8_t{}),
+                   varied = result_of(std::uint8_t{}), here = result_of(std::uint8_t{});
+        const auto sum = result_of(double{}), count = result_of(double{}), count_here = result_of(double{});
+        const auto number = result_of(std::uint32_t{});
+        const auto narrow = result_of(float{}), varied_count = result_of(float{});
+        const device_block d_image(image, stream()), d_mask(mask, stream()), d_mean(mean, stream()),
+            d_black(black, stream()), d_varied(varied, stream());
+        const device_block d_weights(weights, stream()), d_narrow(narrow, stream()),
+            d_varied_count(varied_count, stream());
+        const device_block d_sum(sum, stream()), d_count(count, stream());
+        const device_block d_number(number, stream());
+        const view_shape lie = weights.view().shape(), lies = count.view().shape();
+        SCOPED_TRACE("image with " + test::text_of(image.view().shape()) + ", weights with " + test::text_of(lie) +
+                     ", count with " + test::text_of(lies));
+        const auto inputs = [](const auto& in, const auto& w) {
+            filter_inputs all;
+            all.image = in.view();
+            all.weights = w.view();
+            return all;
+        };
+        const filter_options options{.window = 5, .nodata = 7};
+        const cuda::box_filter_plan plan(inputs(d_image, d_weights), {d_mean.view(), d_count.view()}, options);
+        workspace.reserve(plan.workspace_bytes(), stream());
+        for (int run = 0; run < 2; ++run)
+            plan.run_async(inputs(d_image, d_weights), {d_mean.view(), d_count.view()}, workspace, stream());
+        cuda::local_statistics(inputs(d_image, d_weights), {.sum = d_sum.view(), .count = d_narrow.view()}, stream(),
+                               options);
+        const threshold_rule bradley{.method = threshold_method::bradley};
+        const auto masked = [](const auto& in, const auto& m) {
+            filter_inputs all;
+            all.image = in.view();
+            all.mask = m.view();
+            return all;
+        };
+        cuda::adaptive_threshold(masked(d_image, d_mask), {d_black.view(), d_number.view()}, stream(), bradley,
+                                 options);
+        cuda::box_filter(inputs(image, weights), {here.view(), count_here.view()}, stream(), options);
+
+        box_filter(inputs(image, weights), {mean.view(), count.view()}, options);
+        local_statistics(inputs(image, weights), {.sum = sum.view(), .count = narrow.view()}, options);
+        adaptive_threshold(masked(image, mask), {black.view(), number.view()}, bradley, options);
+        EXPECT_TRUE(d_mean.equals_host());
+        EXPECT_TRUE(d_count.equals_host());
+        EXPECT_TRUE(d_sum.equals_host());
+        EXPECT_TRUE(d_narrow.equals_host());
+        EXPECT_TRUE(d_black.equals_host());
+        EXPECT_TRUE(d_number.equals_host());
+        here.for_each([&](auto p, auto r, auto c, auto k, std::uint8_t& x) { ASSERT_EQ(x, mean.view()(r, c, k, p)); });
+        count_here.for_each([&](auto p, auto r, auto c, auto k, double& x) { ASSERT_EQ(x, count.view()(r, c, k, p)); });
+        EXPECT_TRUE(here.is_untouched_between() && count_here.is_untouched_between());
+
+        const auto of_radii = [](const auto& in, const auto& w, const auto& radius) {
+            variable_inputs all;
+            all.image = in.view();
+            all.radius = radius.view();
+            all.weights = w.view();
+            return all;
+        };
+        const auto radius = random_input<std::uint16_t>(rows, cols, 1, planes);
+        radius.for_each([&](auto, auto, auto, auto, std::uint16_t& x) { x = static_cast<std::uint16_t>(x % 6); });
+        const device_block d_radius(radius, stream());
+        if (contains(cuda_type_pairs{}, type_pair{dtype::f64, dtype::f64})) {
+            const filter_options of_any_radius{.nodata = 7};
+            cuda::variable_box_filter(of_radii(d_image, d_weights, d_radius), {d_varied.view(), d_varied_count.view()},
+                                      stream(), of_any_radius);
+            variable_box_filter(of_radii(image, weights, radius), {varied.view(), varied_count.view()}, of_any_radius);
+            EXPECT_TRUE(d_varied.equals_host());
+            EXPECT_TRUE(d_varied_count.equals_host());
+        }
+        packed += plan.packed_bytes() != 0 ? 1 : 0;
+        backwards += lie.row_stride < 0 || lie.pixel_stride() < 0 ? 1 : 0;
+        repeated += lie.row_stride == 0 || lie.pixel_stride() == 0 ? 1 : 0;
+        counts_backwards += lies.row_stride < 0 || lies.pixel_stride() < 0 ? 1 : 0;
+    }
+    EXPECT_GT(packed, 8);
+    EXPECT_GT(backwards, 1);
+    EXPECT_GT(repeated, 1);
+    EXPECT_GT(counts_backwards, 1);
 }
 
 TEST_F(packed_plan, a_radius_that_is_too_large_is_named_where_it_lies) {

@@ -4,6 +4,7 @@
 
 #include "cuda/filters/real_windows.hpp"
 
+#include "cuda/filters/device_strips.hpp"
 #include "cuda/filters/fused_windows.hpp"
 #include "filters/filter_jobs.hpp"
 #include "support/placed_image.hpp"
@@ -15,7 +16,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <limits>
+#include <optional>
 #include <random>
 #include <tuple>
 
@@ -85,7 +88,22 @@ class real_windows_test : public test::placed_images_test {
         EXPECT_TRUE(rest == rest_expected) << what << ": memory between rows";
     }
 
-    void expect_results_of_the_cpu(std::mt19937_64& random, const random_case& c, int n, bool large, int& taken);
+    /// How many cases are of the kind that a test takes, and of those how many are compared bit for bit.
+    struct drawn {
+        int taken = 0, exact = 0;
+    };
+    void expect_results_of_the_cpu(std::mt19937_64& random, const random_case& c, int n, bool large, drawn& cases);
+    void record(const drawn& cases) {
+        RecordProperty("cases", cases.taken);
+        RecordProperty("exact_cases", cases.exact);
+    }
+
+    /// How many pixels exceed their threshold, are equal to it, and have no result.
+    struct decided {
+        int above = 0, equal = 0, none = 0;
+    };
+    decided expect_decisions(const placed& image, const filter_inputs& on_device, const threshold_rule& rule,
+                             const filter_options& options, placed& result, const std::string& what);
 
     /// Of the blocks of means that slide: how many there are, and how many left their windows to additions.
     struct slid {
@@ -109,6 +127,50 @@ class real_windows_test : public test::placed_images_test {
         return {words.shape.cols, words.shape.cols - std::count(first, first + words.shape.cols, 0u)};
     }
 };
+
+/// What a device decides is whether a pixel exceeds the device's own threshold in double. Pixels without a result are
+/// those whose threshold is `fill`, whatever that is; where none is given it is NaN, which no pixel exceeds, and 0.
+real_windows_test::decided real_windows_test::expect_decisions(const placed& image, const filter_inputs& on_device,
+                                                               const threshold_rule& rule,
+                                                               const filter_options& options, placed& result,
+                                                               const std::string& what) {
+    const view_shape& s = image.memory.shape;
+    const auto limits_with = [&](const std::optional<double>& fill) {
+        placed limit(test::packed(dtype::f64, s.rows, s.cols, s.channels, s.planes), 0, 0);
+        const any_view limits = upload(limit);
+        threshold_rule itself = rule;
+        itself.output = threshold_output::threshold;
+        filter_options filled = options;
+        filled.fill = fill;
+        cuda::adaptive_threshold(on_device, {limits}, stream(), itself, filled);
+        limit.memory.bytes = fetched(limit, limits);
+        return limit;
+    };
+    const placed limit = limits_with(options.fill), other = options.fill ? limits_with(*options.fill + 1) : limit;
+    const any_view results = upload(result);
+    cuda::adaptive_threshold(on_device, {results}, stream(), rule, options);
+    const std::vector<std::byte> got = fetched(result, results);
+    decided all;
+    for (std::int64_t p = 0; p < s.planes; ++p)
+        for (std::int64_t r = 0; r < s.rows; ++r)
+            for (std::int64_t e = 0; e < s.cols * s.channels; ++e) {
+                const double x = value_at(image, image.memory.bytes, p, r, e),
+                             t = value_at(limit, limit.memory.bytes, p, r, e),
+                             u = value_at(other, other.memory.bytes, p, r, e);
+                const bool none = options.fill ? t == *options.fill && u == *options.fill + 1 : std::isnan(t);
+                const double yes = rule.output == threshold_output::zero_one ? 1 : 255,
+                             expected = none    ? options.fill.value_or(0)
+                                        : x > t ? yes
+                                                : 0,
+                             found = value_at(result, got, p, r, e);
+                (none ? all.none : x > t ? all.above : all.equal) += none || x >= t;
+                if (found == expected) continue;
+                ADD_FAILURE() << what << ": plane " << p << ", row " << r << ", element " << e << ": " << found
+                              << ", of " << x << " beside " << t;
+                return all;
+            }
+    return all;
+}
 
 /// How a random case is sampled.
 struct sampling {
@@ -149,7 +211,7 @@ void fill_maps(std::mt19937_64& random, placed& mask, placed& weights) {
 
 /// `large`: only if no block holds its windows, with squares or without; else only if blocks do.
 void real_windows_test::expect_results_of_the_cpu(std::mt19937_64& random, const random_case& c, int n, bool large,
-                                                  int& taken) {
+                                                  drawn& cases) {
     const filter_case& s = c.shape;
     filter_options options = test::options_of(s);
     const sampling how = draw_sampling(random, s, options);
@@ -168,7 +230,8 @@ void real_windows_test::expect_results_of_the_cpu(std::mt19937_64& random, const
     const filters::window_job job = filters::windows_of(filters::part_of(inputs), options);
     const bool real = is_floating(s.type) || how.weighted;
     if ((cuda::real_supports(job, true) && cuda::real_supports(job, false)) == large) return;
-    ++taken;
+    ++cases.taken;
+    cases.exact += !real;
     const auto result_of = [&](dtype type) {
         return placed(test::packed(type, s.rows, s.cols, s.channels, s.planes), c.result_gap, c.result_first);
     };
@@ -240,6 +303,11 @@ void real_windows_test::expect_results_of_the_cpu(std::mt19937_64& random, const
                 cuda::adaptive_threshold(on_device, {limits}, stream(), rule, options);
                 adaptive_threshold(inputs, {limit.view()}, rule, options);
                 compare(limit, limits, 4 * std::sqrt(spread_off), std::string(name_of(method)).c_str());
+                if (!real) break;
+                rule.output = n / 3 % 2 == 0 ? threshold_output::zero_255 : threshold_output::zero_one;
+                placed decisions = result_of(dtype::u8);
+                expect_decisions(image, on_device, rule, options, decisions,
+                                 text + ": decisions of " + std::string(name_of(method)));
             }
         }
     memory_.clear();
@@ -248,13 +316,13 @@ void real_windows_test::expect_results_of_the_cpu(std::mt19937_64& random, const
 TEST_F(real_windows_test, samples_and_floats_have_the_results_of_the_cpu) {
     std::mt19937_64 random(test::random_seed(20261126));
     const int wanted = test::random_cases(real_cases);
-    int taken = 0;
+    drawn cases;
     for (int n = 0; n < wanted && !HasFailure(); ++n)
         expect_results_of_the_cpu(random,
                                   test::draw_case(random, {dtype::u8, dtype::u16, dtype::s16, dtype::f32, dtype::f64}),
-                                  n, false, taken);
-    RecordProperty("cases", taken);
-    EXPECT_GT(taken, wanted / 2);
+                                  n, false, cases);
+    record(cases);
+    EXPECT_GT(cases.taken, wanted / 2);
 }
 
 /// Windows that are wider than blocks, and that reach several times beyond the image.
@@ -262,7 +330,7 @@ TEST_F(real_windows_test, windows_of_any_size_have_the_results_of_the_cpu) {
     std::mt19937_64 random(test::random_seed(20261202));
     const int wanted = test::random_cases(real_cases);
     const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<unsigned>(n)); };
-    int taken = 0;
+    drawn cases;
     for (int n = 0; n < wanted && !HasFailure(); ++n) {
         random_case c = test::draw_case(random, {dtype::u8, dtype::u16, dtype::s16, dtype::f32, dtype::f64});
         filter_case& s = c.shape;
@@ -273,10 +341,10 @@ TEST_F(real_windows_test, windows_of_any_size_have_the_results_of_the_cpu) {
         const auto reach = [&](std::int64_t extent) { return below(5) == 0 ? below(4) : below(4 * extent + 1); };
         s.window = window_extents{reach(s.rows), reach(s.rows), reach(s.cols), reach(s.cols)};
         if (wide) s.window.left = 500 + below(s.cols), s.window.right = 400 + below(s.cols);
-        expect_results_of_the_cpu(random, c, n, true, taken);
+        expect_results_of_the_cpu(random, c, n, true, cases);
     }
-    RecordProperty("cases", taken);
-    EXPECT_GT(taken, wanted / 2);
+    record(cases);
+    EXPECT_GT(cases.taken, wanted / 2);
 }
 
 /// Sums that are no numbers of double, squares that fill 64 bits, and means between two integers of either sign.
@@ -663,6 +731,79 @@ TEST_F(real_windows_test, masked_thresholds_beside_their_pixels_are_decided) {
     EXPECT_GT(tried, 10);
 }
 
+/// Of floats and of weighted pixels, with every method, in both forms, for what counts and what does not. Where k is 0
+/// pixels of areas that do not vary are their thresholds, which they do not exceed.
+TEST_F(real_windows_test, decisions_are_those_of_the_thresholds_of_the_device) {
+    struct sampled_case {
+        dtype type;
+        bool masked = false, weighted = false;
+        nan_mode nan = nan_mode::propagate;
+        std::optional<double> nodata = {}, fill = {};
+    };
+    constexpr std::int64_t rows = 26, cols = 70;
+    std::mt19937_64 random(20261129);
+    decided all;
+    int n = 0;
+    for (const sampled_case& c : {sampled_case{dtype::f32},
+                                  {dtype::f32, true, false, nan_mode::omit, {}, 7},
+                                  {dtype::f64, false, false, nan_mode::omit, 4, 1},
+                                  {dtype::f64, true, true},
+                                  {dtype::f32, false, true, nan_mode::propagate, 5},
+                                  {dtype::u8, false, true},
+                                  {dtype::s16, false, true, nan_mode::propagate, {}, 3},
+                                  {dtype::u16, true, true, nan_mode::propagate, 6, 255}}) {
+        placed image(test::packed(c.type, rows, cols, 1), 2, 0), mask(test::packed(dtype::u8, rows, cols, 1), 1, 0),
+            weights(test::packed(dtype::f32, rows, cols, 1), 0, 0);
+        visit_dtype(c.type, [&]<typename T>() {
+            if constexpr (!std::is_same_v<T, float16>)
+                for (std::int64_t r = 0; r < rows; ++r)
+                    for (std::int64_t e = 0; e < cols; ++e) {
+                        const auto tile = static_cast<unsigned>(r / 13 * 2 + e / 35);
+                        T x = static_cast<T>(tile == 0 ? 9u : random() % (tile == 1 ? 8 : 100));
+                        if constexpr (std::is_floating_point_v<T>) {
+                            if (tile == 2) x /= 3;
+                            if (tile == 3 && random() % 200 == 0)
+                                x = static_cast<T>(random() % 2 == 0 ? nan : infinity);
+                        }
+                        std::memcpy(static_cast<char*>(image.view().data) + r * image.view().shape.row_stride +
+                                        e * static_cast<std::int64_t>(sizeof x),
+                                    &x, sizeof x);
+                        static_cast<u8*>(mask.view().data)[r * mask.view().shape.row_stride + e] = random() % 5 != 0;
+                        static_cast<float*>(weights.view().data)[r * cols + e] = static_cast<float>(random() % 32) / 16;
+                    }
+        });
+        filter_inputs on_device{.image = upload(image)};
+        if (c.masked) on_device.mask = upload(mask);
+        if (c.weighted) on_device.weights = upload(weights);
+        for (int method = 0; method < 7; ++method)
+            for (const threshold_output output : {threshold_output::zero_one, threshold_output::zero_255}) {
+                threshold_rule rule{.method = static_cast<threshold_method>(method), .output = output};
+                if (rule.method == threshold_method::sauvola || rule.method >= threshold_method::singh) rule.range = 50;
+                if (++n / 2 % 2 == 0) {
+                    rule.k = 0;
+                    if (rule.method == threshold_method::phansalkar) rule.p = 0;
+                }
+                const filter_options options{.window = window_extents{3, 2, 4, 3},
+                                             .border = test::every_border[n / 2 % std::size(test::every_border)],
+                                             .border_value = 9,
+                                             .nan = c.nan,
+                                             .nodata = c.nodata,
+                                             .fill = c.fill};
+                placed result(test::packed(dtype::u8, rows, cols, 1), n % 3, n % 2);
+                const decided one = expect_decisions(image, on_device, rule, options, result,
+                                                     std::string(name_of(c.type)) + ", case " + std::to_string(n) +
+                                                         ", " + std::string(name_of(rule.method)));
+                EXPECT_GT(one.above, 100) << n;
+                all.equal += one.equal;
+                all.none += one.none;
+            }
+        memory_.clear();
+        if (HasFailure()) return;
+    }
+    EXPECT_GT(all.equal, 1000);
+    EXPECT_GT(all.none, 1000);
+}
+
 /// Without a mask, how many pixels the windows have is still a result. Above 2^18 pixels only means slide.
 TEST_F(real_windows_test, integers_that_all_count_are_counted) {
     const window_extents near{2, 3, 4, 1}, far{139, 139, 470, 470};
@@ -813,6 +954,131 @@ TEST_F(real_windows_test, parts_of_masked_bytes_have_the_bits_of_the_whole) {
                     << above << ", " << filter << ", rows " << part.first;
             }
         }
+    }
+}
+
+/// Rows of host memory in several strips, of several channels and planes, whose maps have as many or one: the bits of
+/// memory of the device, where a plane is computed at once.
+TEST_F(real_windows_test, several_strips_have_the_bits_of_the_whole) {
+    struct strip_case {
+        dtype type;
+        std::int64_t channels, planes;
+        struct {
+            std::int64_t channels = 0, planes = 1;  ///< no channel: not given
+        } mask, weights;
+        std::optional<double> nodata;
+        window_extents reach;
+        border_mode border;
+    };
+    constexpr std::int64_t rows = 75, cols = 64;  // no gaps between a strip's rows, which initcheck sees read
+    const window_extents low{2, 4, 3, 5}, high{17, 9, 11, 6};
+    std::mt19937_64 random(20261129);
+    for (const strip_case& c : {strip_case{dtype::f32, 1, 1, {}, {}, {}, low, border_mode::shrink},
+                                {dtype::f32, 1, 2, {1, 1}, {}, 3, high, border_mode::mirror},
+                                {dtype::f64, 1, 2, {1, 2}, {1, 1}, {}, low, border_mode::constant},
+                                {dtype::f32, 2, 1, {}, {2, 1}, {}, high, border_mode::shrink},
+                                {dtype::u8, 3, 2, {1, 1}, {}, {}, low, border_mode::replicate},
+                                {dtype::u8, 1, 2, {1, 1}, {}, 5, high, border_mode::shrink},
+                                {dtype::u8, 2, 2, {2, 2}, {}, {}, high, border_mode::reflect},
+                                {dtype::u8, 1, 1, {}, {}, 7, low, border_mode::wrap},
+                                {dtype::u8, 1, 2, {}, {1, 1}, {}, low, border_mode::shrink},
+                                {dtype::u16, 2, 2, {1, 1}, {1, 2}, 9, high, border_mode::mirror},
+                                {dtype::s16, 1, 2, {1, 1}, {}, {}, low, border_mode::shrink}}) {
+        const bool weighted = c.weights.channels > 0;
+        const auto map_of = [&](dtype type, const auto& s) {
+            return test::host_image(test::packed(type, rows, cols, std::max<std::int64_t>(s.channels, 1), s.planes));
+        };
+        test::host_image image = test::random_image(test::packed(c.type, rows, cols, c.channels, c.planes), 5),
+                         mask = map_of(dtype::u8, c.mask), weights = map_of(dtype::f32, c.weights);
+        for (std::byte& m : mask.bytes) m = static_cast<std::byte>(random() % 3);
+        for (std::size_t i = 0; i < weights.bytes.size() / 4; ++i)
+            reinterpret_cast<float*>(weights.bytes.data())[i] = static_cast<float>(random() % 1000) / 64;
+        test::device_images device(stream());
+        filter_inputs on_host{.image = image.view()}, on_device{.image = device.upload(image.view())};
+        if (c.mask.channels > 0) on_host.mask = mask.view(), on_device.mask = device.upload(mask.view());
+        if (weighted) on_host.weights = weights.view(), on_device.weights = device.upload(weights.view());
+        const filter_options options{
+            .window = c.reach, .border = c.border, .border_value = 3, .nodata = c.nodata, .threads = 1};
+        const filters::part given = filters::part_of(on_host);
+        const auto shape_of = [&](dtype type) { return test::packed(type, rows, cols, c.channels, c.planes); };
+        const view_shape real = shape_of(dtype::f64), narrow = shape_of(dtype::f32), own = shape_of(c.type),
+                         bytes = shape_of(dtype::u8), count = shape_of(weighted ? dtype::f32 : dtype::u32);
+
+        /// `shapes` as of result_views; those without rows are not wanted.
+        const auto expect_same = [&](const char* what, const std::array<view_shape, 5>& shapes,
+                                     const cuda::window_filter& filter, auto&& call) {
+            std::deque<test::host_image> whole, strips;
+            cuda::result_views on_the_device, in_strips;
+            std::int64_t row_bytes = image.shape.row_stride;
+            for (std::size_t i = 0; i < shapes.size(); ++i) {
+                const view_shape shape = shapes[i].rows != 0 ? shapes[i] : test::packed(dtype::u8, 1, 1, 1);
+                strips.emplace_back(shape), whole.emplace_back(shape);
+                if (shapes[i].rows == 0) continue;
+                row_bytes = std::max(row_bytes, shapes[i].row_stride);
+                on_the_device[i] = device.upload(whole[i].view());
+                in_strips[i] = strips[i].view();
+            }
+            call(on_the_device);
+            for (std::size_t i = 0; i < shapes.size(); ++i)
+                if (shapes[i].rows != 0) cuda::copy(on_the_device[i], whole[i].view(), stream());
+            for (const std::int64_t height : {std::int64_t{7}, rows}) {
+                for (test::host_image& result : strips)
+                    std::fill(result.bytes.begin(), result.bytes.end(), std::byte{0x5a});
+                cuda::execute(filter, {on_host.image, in_strips, {}, on_host.mask, on_host.weights}, stream(),
+                              height * row_bytes);
+                for (std::size_t i = 0; i < shapes.size(); ++i)
+                    EXPECT_TRUE(strips[i].bytes == whole[i].bytes)
+                        << what << ", result " << i << ", strips of " << height << " rows, " << name_of(c.type) << ", "
+                        << c.channels << " x " << c.planes << ", " << name_of(c.border);
+            }
+        };
+        const auto statistics_filter = [](const filters::window_job& job, bool squares) {
+            return cuda::window_filter{
+                .windows = job,
+                .squares = squares,
+                .maker = cuda::window_maker::real,
+                .consume = [](const cuda::filter_step& at) {
+                    cuda::enqueue_real_statistics(
+                        at.real, {at.results[0], at.results[1], at.results[2], at.results[3], at.results[4]},
+                        at.stream);
+                }};
+        };
+        expect_same("means", {own, {}, {}, {}, count},
+                    statistics_filter(filters::box_filter_job(given, {own, count}, options), false),
+                    [&](const cuda::result_views& to) {
+                        cuda::box_filter(on_device, {to[0], to[4]}, stream(), options);
+                    });
+        expect_same(
+            "moments", {narrow, real, narrow, real, count},
+            statistics_filter(filters::statistics_job(given, {narrow, real, narrow, real, count}, options), true),
+            [&](const cuda::result_views& to) {
+                cuda::local_statistics(on_device, {to[0], to[1], to[2], to[3], to[4]}, stream(), options);
+            });
+        const threshold_rule rule{.method = threshold_method::niblack};
+        const filters::threshold_job threshold = filters::make_threshold_job(given, {bytes, count}, rule, options);
+        expect_same("thresholds", {bytes, {}, {}, {}, count},
+                    {.windows = threshold.windows,
+                     .squares = true,
+                     .maker = cuda::window_maker::real,
+                     .consume =
+                         [&](const cuda::filter_step& at) {
+                             cuda::enqueue_real_threshold(at.real, {.mean = at.results[0], .count = at.results[4]},
+                                                          threshold, at.extremes, at.stream);
+                         }},
+                    [&](const cuda::result_views& to) {
+                        cuda::adaptive_threshold(on_device, {to[0], to[4]}, stream(), rule, options);
+                    });
+        expect_same(
+            "contrast", {narrow, {}, {}, {}, {}},
+            {.windows = filters::make_contrast_job(given, {narrow}, {2}, options).windows,
+             .squares = true,
+             .maker = cuda::window_maker::real,
+             .consume =
+                 [](const cuda::filter_step& at) {
+                     cuda::enqueue_real_contrast(at.real, {.mean = at.results[0]}, 2, at.stream);
+                 }},
+            [&](const cuda::result_views& to) { cuda::local_contrast(on_device, {to[0]}, stream(), {2}, options); });
+        if (HasFailure()) return;
     }
 }
 
