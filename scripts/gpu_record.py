@@ -376,9 +376,8 @@ SANITIZED = {
 }
 
 LESS = {
-    # Windows read what lies between rows of a packed copy, or of a stream's memory, which nobody wrote, and use none of it.
+    # Windows read what lies between rows of a packed copy, which nobody wrote, and use none of it.
     ("initcheck", "gpu_strides_test"): (1, "-packed_plan.filters_*"),
-    ("initcheck", "gpu_row_stream_test"): (1, "device_row_stream.says_what_is_wrong"),
 }
 
 

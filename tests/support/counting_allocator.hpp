@@ -1,11 +1,16 @@
 #pragma once
 
+#include "cuda/runtime/cuda_try.hpp"
+
 #include <boxsum/cuda/memory.hpp>
+
+#include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 
 namespace boxsum::test {
@@ -35,6 +40,7 @@ class counting_allocator {
     std::size_t misaligned_by = 0;  ///< of the next allocations
     bool empty = false;             ///< the next ones get nothing
     bool throws = false;
+    std::optional<int> filled_with;  ///< every byte of the next ones
 
   private:
     static constexpr std::size_t extra = 256;
@@ -48,6 +54,7 @@ class counting_allocator {
         if (self.empty) return nullptr;
         cuda::device_buffer memory(bytes + extra, stream);
         void* const data = static_cast<std::byte*>(memory.data()) + self.misaligned_by;
+        if (self.filled_with) BOXSUM_CUDA_TRY(cudaMemsetAsync(data, *self.filled_with, bytes, stream));
         self.out_.emplace(data, std::move(memory));
         return data;
     }

@@ -92,6 +92,13 @@ struct host_results {
 
 class device_row_stream : public test::gpu_stream_test {
   protected:
+    /// Memory all of whose bits are set: NaN, where floats are read that nobody wrote.
+    cuda::allocator set_bits() {
+        set_bits_.filled_with = 0xff;
+        return set_bits_.get();
+    }
+    test::counting_allocator set_bits_;
+
     static constexpr const char* names[] = {"mean", "count", "deviation", "threshold"};
 
     void expect_equal(const host_results& expected, const host_results& got, const std::string& what) {
@@ -204,7 +211,7 @@ TEST_F(device_row_stream, has_the_bits_of_the_whole) {
         const results there = got.upload(memory);
         cuda::workspace workspace(0, stream());
         const std::int64_t capacity = 1 + below(40);
-        cuda::row_stream stream_of_rows(p.format(), options, capacity, stream());
+        cuda::row_stream stream_of_rows(p.format(), options, capacity, stream(), set_bits());
         const filter_inputs on_host = p.inputs([](const any_view& v) { return const_any_view(v); });
         const filter_inputs on_device = p.inputs([&](const any_view& v) { return const_any_view(memory.upload(v)); });
         const auto take = [&] {
@@ -226,7 +233,7 @@ TEST_F(device_row_stream, has_the_bits_of_the_whole) {
             if (below(6) > 0) continue;
             // Goes on from its state, by way of the CPU.
             const row_stream at_home(p.format(), options, capacity, stream_of_rows.state());
-            stream_of_rows = cuda::row_stream(p.format(), options, capacity, at_home.state(), stream());
+            stream_of_rows = cuda::row_stream(p.format(), options, capacity, at_home.state(), stream(), set_bits());
         }
         stream_of_rows.finish();
         while (stream_of_rows.ready() > 0) take();
@@ -254,7 +261,7 @@ TEST_F(device_row_stream, has_the_bits_of_the_whole_row_by_row) {
         host_results got(p.image.shape);
         const results there = got.upload(memory);
         cuda::workspace workspace(0, stream());
-        cuda::row_stream rows(p.format(), options, 1, stream());
+        cuda::row_stream rows(p.format(), options, 1, stream(), set_bits());
         const filter_inputs in = p.inputs([](const any_view& v) { return const_any_view(v); });
         for (std::int64_t row = 0; row <= 121; ++row) {
             if (row == 121)
@@ -296,7 +303,7 @@ TEST_F(device_row_stream, takes_rows_of_any_strides) {
         host_results got(p.image.shape);
         const results there = got.upload(memory);
         cuda::workspace workspace(0, stream());
-        cuda::row_stream stream_of_rows(p.format(), options, 8, stream());
+        cuda::row_stream stream_of_rows(p.format(), options, 8, stream(), set_bits());
         while (stream_of_rows.received() < rows) {
             stream_of_rows.push(unmirrored(all, stream_of_rows.received(), 8));
             if (stream_of_rows.received() == rows) stream_of_rows.finish();
@@ -317,7 +324,7 @@ TEST_F(device_row_stream, allocates_and_plans_once) {
                                      .threads = 1};
         test::counting_allocator counter;
         {
-            cuda::row_stream probe({.type = type, .cols = 40}, options, 1, stream());
+            cuda::row_stream probe({.type = type, .cols = 40}, options, 1, stream(), set_bits());
             const std::int64_t chunk = (32 + probe.period() - 1) / probe.period() * probe.period(), chunks = 9;
             EXPECT_EQ(probe.period() == 1, type == dtype::u8);
             picture p{test::random_image(packed(type, chunks * chunk + 5, 40, 1), 8), {}, {}};
@@ -383,7 +390,7 @@ TEST_F(device_row_stream, may_be_without_end) {
             host_results got(p.image.shape);
             const results there = got.upload(memory);
             cuda::workspace workspace(0, stream());
-            cuda::row_stream rows(p.format(), options, 20, stream());
+            cuda::row_stream rows(p.format(), options, 20, stream(), set_bits());
             std::int64_t ago = 0;
             const auto take = [&] {
                 const std::int64_t n = rows.ready(), first = rows.dropped() - ago;
@@ -402,7 +409,7 @@ TEST_F(device_row_stream, may_be_without_end) {
                     row += ago;
                     std::memcpy(state.data() + 8 * number, &row, 8);
                 }
-                rows = cuda::row_stream(p.format(), options, 20, state, stream());
+                rows = cuda::row_stream(p.format(), options, 20, state, stream(), set_bits());
                 EXPECT_EQ(rows.dropped(), ago + 60 - 7);
             }
             rows.finish();
@@ -425,7 +432,7 @@ TEST_F(device_row_stream, has_the_bits_of_the_whole_in_large_windows) {
             host_results got(p.image.shape);
             const results there = got.upload(memory);
             cuda::workspace workspace(0, stream());
-            cuda::row_stream rows(p.format(), options, 9, stream());
+            cuda::row_stream rows(p.format(), options, 9, stream(), set_bits());
             while (rows.received() < 90 || rows.ready() > 0) {
                 const std::int64_t n = std::min(rows.room(), 90 - rows.received()), first = rows.received();
                 if (n > 0) rows.push(rows_of(any_view(p.image.view()), first, first + n));
@@ -444,7 +451,7 @@ TEST_F(device_row_stream, goes_on_on_another_stream) {
     cuda::stream other;
     const filter_options options{.window = 3, .threads = 1};
     picture p{test::random_image(packed(dtype::u8, 12, 20, 1), 2), {}, {}};
-    cuda::row_stream rows(p.format(), options, 6, stream());
+    cuda::row_stream rows(p.format(), options, 6, stream(), set_bits());
     rows.push(rows_of(any_view(p.image.view()), 0, 6));
     rows.follow(other);
     EXPECT_EQ(rows.stream(), cuda::stream_ref(other));
@@ -469,11 +476,11 @@ TEST_F(device_row_stream, says_what_is_wrong) {
     };
     const filter_options options{.window = 3};
     EXPECT_EQ(message([&] {
-                  cuda::row_stream({dtype::u32, 4}, options, 1, stream());
+                  cuda::row_stream({dtype::u32, 4}, options, 1, stream(), set_bits());
               }),
               "format: type is 32u, which devices do not do yet");
     EXPECT_EQ(message([&] {
-                  cuda::row_stream({dtype::u8, 4}, options, 0, stream());
+                  cuda::row_stream({dtype::u8, 4}, options, 0, stream(), set_bits());
               }),
               "capacity: is 0, must be at least 1");
     EXPECT_NE(message([&] {
@@ -482,10 +489,10 @@ TEST_F(device_row_stream, says_what_is_wrong) {
               }),
               "");
     EXPECT_EQ(message([&] {
-                  cuda::row_stream({dtype::f32, 4}, {.window = window_extents{.above = -1}}, 1, stream());
+                  cuda::row_stream({dtype::f32, 4}, {.window = window_extents{.above = -1}}, 1, stream(), set_bits());
               }),
               "window: rows is 0, must be at least 1");
-    cuda::row_stream rows({dtype::u8, 4}, options, 2, stream());
+    cuda::row_stream rows({dtype::u8, 4}, options, 2, stream(), set_bits());
     host_image image(packed(dtype::u8, 30, 4, 1));
     EXPECT_EQ(message([&] { rows.push(image.view()); }), "rows: are 30, but there is room for 6");
     EXPECT_EQ(message([&] { rows.inner(3); }), "inner: n is 3, must be 1 to the capacity, 2");
@@ -495,7 +502,7 @@ TEST_F(device_row_stream, says_what_is_wrong) {
     EXPECT_EQ(message([&] { rows.push({nullptr, packed(dtype::u8, 1, 4, 1)}); }).substr(0, 5), "rows:");
     EXPECT_EQ(rows.received(), 0);
     EXPECT_EQ(message([&] {
-                  cuda::row_stream({dtype::u8, 5}, options, 2, rows.state(), stream());
+                  cuda::row_stream({dtype::u8, 5}, options, 2, rows.state(), stream(), set_bits());
               }),
               "state: is of another format, window or border, or none");
     rows.finish();
