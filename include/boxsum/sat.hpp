@@ -33,22 +33,27 @@ struct sat_outputs {
     any_table_view counts = {};   ///< of pixels that count (32u, 64u) or of their weights (64f); in that form, too
 };
 
-/// Shapes of a call: everything of it but its memory and its options. What plans of devices are made for.
+/// Shapes of a call, and which pixels count: everything of it but its memory and its options. What plans of devices are
+/// made for.
 struct sat_shapes {
     view_shape image;
     view_shape sums;
     std::optional<view_shape> squares = {};
-    table_form form = {};   ///< of both tables
+    table_form form = {};   ///< of all tables
     bool in_place = false;  ///< `sums` lies on the image (see boxsum::sat())
     carry_shapes carries = {};
     carry_shapes squares_carries = {};
+    std::optional<view_shape> mask = {}, weights = {};  ///< as the below, those of `sat_inputs`
+    nan_mode nan = nan_mode::propagate;
+    std::optional<double> nodata = {};
+    std::optional<view_shape> counts = {};  ///< of `sat_outputs`
 
     friend bool operator==(const sat_shapes&, const sat_shapes&) = default;
 };
 
-/// The shapes of the views of a call. Their memory is not touched, only compared; squares and carries without data are
-/// not wanted. Which pixels count is no part of shapes. Throws invalid_argument where the two tables have different
-/// forms.
+/// The shapes of the views of a call. Their memory is not touched, only compared; squares, counts and carries without
+/// data are not wanted. For floating images nodata that is NaN becomes nan_mode::omit, which is the same. Throws
+/// invalid_argument where tables have different forms.
 sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs);
 
 /// Computes the summed area table of host images on this machine's CPU, and where it is asked for, in the same pass,
@@ -81,9 +86,8 @@ sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs);
 ///     const double mean = boxsum::box_mean({.sums = sums, .counts = counts}, box);
 ///
 /// With weights w sums are of w x, squares of w x^2 and counts of w, in double: all tables are of 64f. Working memory:
-/// what counts as a byte a pixel, and a copy of the image; with weights, of 8 bytes a pixel, for each table. Forms with
-/// an offset, carries, and plans of devices take no part in this (unsupported); cuda::sat_async() does, whose working
-/// memory, written, read and cleared once, lies in the workspace.
+/// what counts as a byte a pixel, and a copy of the image; with weights, of 8 bytes a pixel, for each table. On devices
+/// it lies in the workspace. Forms with an offset, and carries, take no part in this (unsupported).
 ///
 /// Throws invalid_argument (names the argument and its value), unsupported (types, algorithm), out_of_memory.
 /// Thread-safe for distinct outputs. Source: Crow 1984; notation of Chen et al. 2018.

@@ -20,10 +20,6 @@
 namespace boxsum {
 namespace {
 
-bool given(const const_any_view& view) {
-    return view.data != nullptr || view.shape.rows != 0;
-}
-
 /// Elements of an image's extents, in memory of our own.
 using work_image = detail::owned_table;
 
@@ -50,54 +46,66 @@ std::string extents(const view_shape& s) {
 }
 
 void check_apart(const char* argument, const any_view& written, const char* other, const const_any_view& view) {
-    if (given(view) && overlap(written, view)) throw invalid_argument(std::string(argument) + ": overlaps " + other);
+    if (is_given(view) && overlap(written, view)) throw invalid_argument(std::string(argument) + ": overlaps " + other);
 }
 
-void check_counts(const sat_inputs& inputs, const sat_outputs& outputs) {
-    const any_table_view &counts = outputs.counts, &sums = outputs.sums;
-    check_written("counts", counts.entries);
-    check_layout("counts", counts.form.layout);
-    const dtype type = counts.entries.shape.type;
-    check_count_type(type);
-    if (given(inputs.weights) != is_floating(type))
+void check_counts(const sat_shapes& shapes) {
+    const view_shape &a = *shapes.counts, &b = shapes.sums;
+    checked_reach("counts", a, access::write);
+    check_count_type(a.type);
+    if (shapes.weights.has_value() != is_floating(a.type))
         throw unsupported(
-            "counts: type is " + std::string(name_of(type)) +
-            (is_floating(type) ? ", but without weights they are 32u or 64u" : ", but weights add up in 64f"));
-    if (counts.form != sums.form)
-        throw invalid_argument("counts: its form is " + text_of(counts.form) + ", but that of sums is " +
-                               text_of(sums.form));
-    const view_shape &a = counts.entries.shape, &b = sums.entries.shape;
+            "counts: type is " + std::string(name_of(a.type)) +
+            (is_floating(a.type) ? ", but without weights they are 32u or 64u" : ", but weights add up in 64f"));
     if (a.planes != b.planes || a.rows != b.rows || a.cols != b.cols || a.channels != b.channels)
         throw invalid_argument("counts: planes x rows x cols x channels are " + extents(a) +
                                ", must be those of sums, " + extents(b));
-    check_apart("counts", counts.entries, "image", inputs.image);
-    check_apart("counts", counts.entries, "sums", sums.entries);
-    check_apart("counts", counts.entries, "squares", outputs.squares.entries);
+}
+
+void check_weighted(const char* argument, const std::optional<view_shape>& table) {
+    if (table && table->type != dtype::f64)
+        throw unsupported(std::string(argument) + ": type is " + std::string(name_of(table->type)) +
+                          ", but weighted pixels add up in 64f");
 }
 
 }  // namespace
 
+void check_sampled(const sat_shapes& shapes) {
+    if (shapes.mask) checked_reach("mask", *shapes.mask, access::read);
+    if (shapes.weights) checked_reach("weights", *shapes.weights, access::read);
+    filters::check_samples(shapes.image, shapes.mask, shapes.weights, shapes.nan, shapes.nodata);
+    if (shapes.carries || shapes.squares_carries)
+        throw unsupported("carries: given, but where pixels may not count tables are of whole images");
+    if (shapes.form.has_offset())
+        throw unsupported("sums: form is " + text_of(shapes.form) +
+                          ", where pixels may not count tables are without an offset");
+    if (shapes.counts) check_counts(shapes);
+    if (!shapes.weights) return;
+    check_weighted("sums", shapes.sums);
+    check_weighted("squares", shapes.squares);
+    check_weighted("counts", shapes.counts);
+}
+
 void check_sampled(const sat_inputs& inputs, const sat_outputs& outputs) {
     make_problem(inputs, outputs);
-    const auto shape_of = [](const const_any_view& v) { return given(v) ? std::optional(v.shape) : std::nullopt; };
-    filters::check_samples(inputs.image.shape, shape_of(inputs.mask), shape_of(inputs.weights), inputs.nan,
-                           inputs.nodata);
-    if (given(inputs.mask)) check_read("mask", inputs.mask);
-    if (given(inputs.weights)) check_read("weights", inputs.weights);
-    if (carry_shapes_of(inputs.carries) || carry_shapes_of(inputs.squares_carries))
-        throw unsupported("carries: given, but where pixels may not count tables are of whole images");
-    if (outputs.sums.form.has_offset())
-        throw unsupported("sums: form is " + text_of(outputs.sums.form) +
-                          ", where pixels may not count tables are without an offset");
-    if (outputs.counts.entries.data != nullptr) check_counts(inputs, outputs);
+    const any_view& counts = outputs.counts.entries;
+    if (counts.data != nullptr) {
+        check_written("counts", counts);
+        check_layout("counts", outputs.counts.form.layout);
+    }
+    check_sampled(shapes_of(inputs, outputs));
+    if (is_given(inputs.mask)) check_read("mask", inputs.mask);
+    if (is_given(inputs.weights)) check_read("weights", inputs.weights);
+    if (counts.data != nullptr) {
+        check_apart("counts", counts, "image", inputs.image);
+        check_apart("counts", counts, "sums", outputs.sums.entries);
+        check_apart("counts", counts, "squares", outputs.squares.entries);
+    }
     for (const auto& [name, table] :
          {std::pair{"sums", outputs.sums}, {"squares", outputs.squares}, {"counts", outputs.counts}}) {
         if (table.entries.data == nullptr) continue;
         check_apart(name, table.entries, "mask", inputs.mask);
         check_apart(name, table.entries, "weights", inputs.weights);
-        if (given(inputs.weights) && table.entries.shape.type != dtype::f64)
-            throw unsupported(std::string(name) + ": type is " + std::string(name_of(table.entries.shape.type)) +
-                              ", but weighted pixels add up in 64f");
     }
 }
 
@@ -131,16 +139,20 @@ class table_call {
 
 }  // namespace
 
+bool some_may_not_count(const sat_shapes& shapes) {
+    return shapes.mask || shapes.weights || shapes.nan != nan_mode::propagate || shapes.nodata || shapes.counts;
+}
+
 bool some_may_not_count(const sat_inputs& inputs, const sat_outputs& outputs) {
-    return given(inputs.mask) || given(inputs.weights) || inputs.nan != nan_mode::propagate || inputs.nodata ||
+    return is_given(inputs.mask) || is_given(inputs.weights) || inputs.nan != nan_mode::propagate || inputs.nodata ||
            outputs.counts.entries.data != nullptr;
 }
 
 void sampled_sat(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options) {
     check_sampled(inputs, outputs);
     const view_shape& s = inputs.image.shape;
-    const bool weighted = given(inputs.weights), counted = outputs.counts.entries.data != nullptr;
-    const bool as_it_is = !weighted && !given(inputs.mask) && !inputs.nodata &&
+    const bool weighted = is_given(inputs.weights), counted = outputs.counts.entries.data != nullptr;
+    const bool as_it_is = !weighted && !is_given(inputs.mask) && !inputs.nodata &&
                           (inputs.nan == nan_mode::propagate || !is_floating(s.type));
     const work_image counts_of = make_work(dtype::u8, s);
     work_image sums_of, squares_of, weights_of;

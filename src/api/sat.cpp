@@ -51,7 +51,7 @@ void sat(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options
 
 cpu_decision decide_sat(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options) {
     check_options(options);
-    check_all_count(inputs, outputs, "decide_sat()");
+    check_all_count(shapes_of(inputs, outputs), "decide_sat()");
     const problem p = make_problem(inputs, outputs);
     if (p.has_packed_pixels()) return decide(p, inputs, outputs, options);
     const packed_call packed(inputs, outputs);

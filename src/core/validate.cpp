@@ -5,6 +5,7 @@
 
 #include <boxsum/error.hpp>
 
+#include <cmath>
 #include <string>
 
 namespace boxsum {
@@ -202,27 +203,38 @@ problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs) {
 }
 
 sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs) {
-    const any_view &sums = outputs.sums.entries, &squares = outputs.squares.entries;
+    const any_view& sums = outputs.sums.entries;
     sat_shapes shapes{inputs.image.shape, sums.shape};
     shapes.form = outputs.sums.form;
     shapes.in_place = inputs.image.data != nullptr && same_place(inputs.image, sums);
     shapes.carries = carry_shapes_of(inputs.carries);
     shapes.squares_carries = carry_shapes_of(inputs.squares_carries);
-    if (squares.data == nullptr) return shapes;
-    if (outputs.squares.form != outputs.sums.form)
-        throw invalid_argument("squares: its form is " + text_of(outputs.squares.form) + ", but that of sums is " +
-                               text_of(outputs.sums.form));
-    shapes.squares = squares.shape;
+    if (is_given(inputs.mask)) shapes.mask = inputs.mask.shape;
+    if (is_given(inputs.weights)) shapes.weights = inputs.weights.shape;
+    shapes.nan = inputs.nan;
+    if (inputs.nodata && std::isnan(*inputs.nodata) && is_floating(inputs.image.shape.type))
+        shapes.nan = nan_mode::omit;  // shapes compare, and no NaN is equal to itself
+    else
+        shapes.nodata = inputs.nodata;
+    const auto shape_of = [&](const char* argument, const any_table_view& table) -> std::optional<view_shape> {
+        if (table.entries.data == nullptr) return std::nullopt;
+        if (table.form != outputs.sums.form)
+            throw invalid_argument(std::string(argument) + ": its form is " + text_of(table.form) +
+                                   ", but that of sums is " + text_of(outputs.sums.form));
+        return table.entries.shape;
+    };
+    shapes.squares = shape_of("squares", outputs.squares);
+    shapes.counts = shape_of("counts", outputs.counts);
     return shapes;
 }
 
-void check_all_count(const sat_inputs& inputs, const sat_outputs& outputs, std::string_view who) {
-    const char* argument = inputs.mask.data != nullptr              ? "mask"
-                           : inputs.weights.data != nullptr         ? "weights"
-                           : inputs.nan != nan_mode::propagate      ? "nan"
-                           : inputs.nodata                          ? "nodata"
-                           : outputs.counts.entries.data != nullptr ? "counts"
-                                                                    : nullptr;
+void check_all_count(const sat_shapes& shapes, std::string_view who) {
+    const char* argument = shapes.mask                         ? "mask"
+                           : shapes.weights                    ? "weights"
+                           : shapes.nan != nan_mode::propagate ? "nan"
+                           : shapes.nodata                     ? "nodata"
+                           : shapes.counts                     ? "counts"
+                                                               : nullptr;
     if (argument == nullptr) return;
     throw unsupported(std::string(argument) + ": given, but " + std::string(who) + " counts every pixel");
 }

@@ -20,6 +20,11 @@ bool same_place(const const_any_view& image, const const_any_view& table);
 /// The same of shapes that have one address.
 bool same_place(const view_shape& image, const view_shape& table);
 
+/// Whether an input that may be left out is there: one with extents and no memory is, and wrong.
+inline bool is_given(const const_any_view& view) noexcept {
+    return view.data != nullptr || view.shape.rows != 0;
+}
+
 carry_shapes carry_shapes_of(const table_carries& carries);
 
 /// Adds what lies around the part to a problem, shapes only. `argument` names the carries; `squares`: those of the
@@ -38,7 +43,7 @@ problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs);
 
 /// Throws unsupported, naming the argument, where pixels may not count or their counts are asked for, for `who` ("a
 /// device") that sums all.
-void check_all_count(const sat_inputs& inputs, const sat_outputs& outputs, std::string_view who);
+void check_all_count(const sat_shapes& shapes, std::string_view who);
 /// The same of tables whose queries take no counts.
 void check_no_counts(std::string_view argument, const moment_views& tables, std::string_view who);
 

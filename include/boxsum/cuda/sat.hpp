@@ -28,13 +28,17 @@ namespace cuda {
 ///     boxsum::cuda::sat_plan plan({d_image}, {d_table});
 ///     boxsum::cuda::workspace workspace(plan.workspace_bytes(), stream);
 ///     plan.run_async({d_image}, {d_table}, workspace, stream);   // as often as wanted
+///
+/// Where pixels may not count (sat_inputs::mask and the like, sat_outputs::counts), an image of those that do and one
+/// of bytes that say so are made in the workspace, with weights one of 8 bytes a pixel for each table, and then tables
+/// of these, one after the other.
 class sat_plan {
   public:
     /// Throws invalid_argument for shapes that do not fit each other, unsupported for types, an algorithm or a device
-    /// that cannot do it.
+    /// that cannot do it, and for carries or an offset where pixels may not count.
     explicit sat_plan(const sat_shapes& shapes, const sat_options& options = {});
 
-    /// For calls with the shapes of these views.
+    /// For calls with the shapes of these views, and with their `nan` and `nodata`.
     sat_plan(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options = {});
 
     /// Bytes of workspace that a run needs; a larger workspace will do.
@@ -45,16 +49,17 @@ class sat_plan {
     /// copied.
     std::size_t packed_bytes() const noexcept;
 
-    /// The algorithm that was chosen.
+    /// The algorithm that was chosen; where pixels may not count, for the table of sums.
     const algorithm_info& algorithm() const noexcept;
 
     int device() const noexcept;
 
     /// Enqueues the computation on `stream`, which is the workspace's. Neither allocates nor synchronises, so it can be
-    /// captured into a CUDA graph and replayed. The views have the shapes that the plan was made for, on memory that
-    /// its device can reach. Throws invalid_argument, naming argument and values: a shape of another plan, a host
-    /// pointer, overlapping memory, a workspace that is too small, of another device, on another stream, in use by
-    /// another thread or without memory. Where memory lies is asked for once per address and thread, and again after a
+    /// captured into a CUDA graph and replayed. The inputs and outputs are those that the plan was made for, `nan` and
+    /// `nodata` with them, on any memory that its device can reach. Throws invalid_argument, naming argument and
+    /// values: a shape of another plan, what one of the two has and the other lacks (a mask, say), a host pointer,
+    /// overlapping memory, a workspace that is too small, of another device, on another stream, in use by another
+    /// thread or without memory. Where memory lies is asked for once per address and thread, and again after a
     /// device_buffer was freed. Errors of the kernels surface at the next checked call.
     void run_async(const sat_inputs& inputs, const sat_outputs& outputs, workspace& workspace, stream_ref stream) const;
 
@@ -66,7 +71,7 @@ class sat_plan {
 
 /// Computes tables of images of different sizes, a pyramid say, in one launch where the algorithm can (as many images
 /// as kernel parameters carry, 128 with `fast`, which gives large images launches of their own), else one after the
-/// other. All have the same element types and form, without an offset or an origin.
+/// other. All have the same element types and form, without an offset or an origin, and all their pixels count.
 class sat_list_plan {
   public:
     /// Throws as `sat_plan`, naming the index; invalid_argument for an empty list.
@@ -95,10 +100,8 @@ class sat_list_plan {
 };
 
 /// Enqueues the table of a device image on the workspace's device. The plan is made at the first call with these shapes
-/// and options, and kept (the last 64 are). The workspace grows as needed, so this may allocate. Where some pixels may
-/// not count (sat_inputs::mask and the like, sat_outputs::counts), which plans do not take, an image of those that do
-/// and one of bytes that say so are made in the workspace, and tables of these. Throws what `sat_plan` and its
-/// run_async throw, and out_of_memory; the device stays usable.
+/// and options, and kept (the last 64 are). The workspace grows as needed, so this may allocate. Throws what `sat_plan`
+/// and its run_async throw, and out_of_memory; the device stays usable.
 void sat_async(const sat_inputs& inputs, const sat_outputs& outputs, workspace& workspace, stream_ref stream,
                const sat_options& options = {});
 

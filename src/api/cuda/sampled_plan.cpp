@@ -1,18 +1,10 @@
 #include "api/cuda/sampled_plan.hpp"
 
-#include "api/cuda/cached_plan.hpp"
-#include "api/sampled_sat.hpp"
-#include "core/validate.hpp"
 #include "core/view_checks.hpp"
 #include "cuda/queries/kept_samples.hpp"
-#include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/device.hpp"
-#include "cuda/runtime/plan_checks.hpp"
-#include "cuda/runtime/planned_problem.hpp"
 #include "cuda/runtime/workspace_use.hpp"
 #include "filters/sampling.hpp"
-
-#include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -22,104 +14,92 @@ namespace {
 
 constexpr std::size_t unit = 256;  // rows of images in a workspace start on it, and so do these
 
-void check_memory(const char* argument, const const_any_view& view, bool written, int device) {
-    if (view.data == nullptr) return;
-    const byte_reach reach = checked_reach(argument, view.shape, written ? access::write : access::read);
-    check_range({argument, view.data, static_cast<std::size_t>(reach.bytes()), written, reach.first},
-                size_of(view.shape.type), device);
-}
-
-bool given(const const_any_view& view) {
-    return view.data != nullptr;
+std::size_t whole_units(std::size_t bytes) {
+    return (bytes + unit - 1) / unit * unit;
 }
 
 }  // namespace
 
-sampled_call::image_in_workspace sampled_call::reserve(dtype type) {
-    const view_shape& s = inputs_.image.shape;
-    const auto element = static_cast<std::int64_t>(size_of(type)), whole = static_cast<std::int64_t>(unit);
-    const std::int64_t row_stride = (s.cols * s.channels * element + whole - 1) / whole * whole;
-    image_in_workspace made{{nullptr, {type, s.planes, s.rows, s.cols, s.channels, row_stride, s.rows * row_stride}},
-                            work_bytes_};
-    const byte_reach reach = checked_reach("image", made.view.shape, access::write);
-    work_bytes_ += (static_cast<std::size_t>(reach.bytes()) + unit - 1) / unit * unit;
+sampled_plan::image_in_workspace sampled_plan::reserve(dtype type, const view_shape& like) {
+    const std::int64_t row_bytes = like.cols * like.channels * static_cast<std::int64_t>(size_of(type)),
+                       row_stride = static_cast<std::int64_t>(whole_units(static_cast<std::size_t>(row_bytes)));
+    const image_in_workspace made{
+        {type, like.planes, like.rows, like.cols, like.channels, row_stride, like.rows * row_stride}, image_bytes_};
+    const byte_reach reach = checked_reach("image", made.shape, access::write);
+    image_bytes_ += whole_units(static_cast<std::size_t>(reach.bytes()));
     return made;
 }
 
-sampled_call::sampled_call(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options, int device)
-    : inputs_(inputs), outputs_(outputs), device_(device) {
-    check_threads(options.threads);
-    check_sampled(inputs, outputs);
-    for (const auto& [name, view] :
-         {std::pair{"image", inputs.image}, {"mask", inputs.mask}, {"weights", inputs.weights}})
-        check_memory(name, view, false, device);
-    for (const auto& [name, table] :
-         {std::pair{"sums", outputs.sums}, {"squares", outputs.squares}, {"counts", outputs.counts}})
-        check_memory(name, table.entries, true, device);
+sampled_plan::sampled_plan(const sat_shapes& shapes, const sat_options& options) {
+    const view_shape& s = shapes.image;
+    const bool weighted = shapes.weights.has_value();
+    const bool as_it_is =
+        !weighted && !shapes.mask && !shapes.nodata && (shapes.nan == nan_mode::propagate || !is_floating(s.type));
+    nan_ = shapes.nan;
+    if (shapes.nodata) nodata_ = filters::as_pixel(*shapes.nodata, s.type);
+    if (!as_it_is) pixels_ = reserve(weighted ? dtype::f64 : s.type, s);
+    if (weighted && shapes.squares) squares_ = reserve(dtype::f64, s);
+    if (weighted && shapes.counts) weights_ = reserve(dtype::f64, s);
+    if (!weighted && shapes.counts) counts_ = reserve(dtype::u8, s);
 
-    const view_shape& s = inputs.image.shape;
-    const bool weighted = given(inputs.weights), squares = outputs.squares.entries.data != nullptr,
-               counted = outputs.counts.entries.data != nullptr;
-    const bool as_it_is = !weighted && !given(inputs.mask) && !inputs.nodata &&
-                          (inputs.nan == nan_mode::propagate || !is_floating(s.type));
-    const auto plan_of = [&](const const_any_view& image, const any_table_view& sums,
-                             const any_table_view& of_squares) {
-        return cached_plan({.image = image}, {.sums = sums, .squares = of_squares}, options, device);
+    sums_ = {.image = as_it_is ? s : pixels_->shape, .sums = shapes.sums, .form = shapes.form};
+    if (!weighted) sums_.squares = shapes.squares;
+    sums_.in_place = as_it_is && shapes.in_place;
+    const auto plan_of = [&](const image_in_workspace& image, const view_shape& table) {
+        return sat_plan({.image = image.shape, .sums = table, .form = shapes.form}, options);
     };
-    // Plans are of shapes, so any address will do for what has none yet, as long as nothing else is there.
-    static constexpr double nowhere = 0;
-    const auto to_be = [](const std::optional<image_in_workspace>& image) {
-        return const_any_view{&nowhere, image->view.shape};
-    };
-    if (!as_it_is) pixels_ = reserve(weighted ? dtype::f64 : s.type);
-    if (weighted && squares) squares_ = reserve(dtype::f64);
-    if (weighted && counted) weights_ = reserve(dtype::f64);
-    if (!weighted && counted) counts_ = reserve(dtype::u8);
-    sums_plan_ =
-        plan_of(as_it_is ? inputs.image : to_be(pixels_), outputs.sums, weighted ? any_table_view{} : outputs.squares);
-    if (squares_) squares_plan_ = plan_of(to_be(squares_), outputs.squares, {});
-    if (counted) counts_plan_ = plan_of(to_be(weighted ? weights_ : counts_), outputs.counts, {});
+    if (squares_) squares_plan_ = plan_of(*squares_, *shapes.squares);
+    if (shapes.counts) counts_plan_ = plan_of(weighted ? *weights_ : *counts_, *shapes.counts);
 }
 
-std::size_t sampled_call::workspace_bytes() const noexcept {
-    std::size_t most = 0;
-    for (const auto* plan : {&sums_plan_, &squares_plan_, &counts_plan_})
+std::size_t sampled_plan::table_bytes(const planned_problem& sums) const noexcept {
+    std::size_t most = sums.workspace_bytes();
+    for (const auto* plan : {&squares_plan_, &counts_plan_})
         if (*plan) most = std::max(most, (*plan)->workspace_bytes());
-    return (most + unit - 1) / unit * unit + work_bytes_;
+    return whole_units(most);
 }
 
-void sampled_call::run_async(workspace& memory, stream_ref stream) {
-    const workspace_use use(memory, workspace_bytes(), device_, stream);
-    const device_scope scope(device_);
-    // At the end, so that the tables' algorithm has all before it: it zeroes what it has where its tags begin again.
-    const std::size_t before = (use.bytes() - work_bytes_) / unit * unit;
-    auto* const work = static_cast<std::byte*>(use.data()) + before;
-    for (auto* image : {&pixels_, &counts_, &squares_, &weights_})
-        if (*image) (*image)->view.data = work + (*image)->at;
-    const auto view_of = [](const std::optional<image_in_workspace>& image) {
-        return image ? image->view : any_view{};
-    };
-    const bool weighted = given(inputs_.weights);
-    kept_images kept{.counts = view_of(counts_), .squares = view_of(squares_), .weights = view_of(weights_)};
-    (weighted ? kept.sums : kept.pixels) = view_of(pixels_);
-    std::optional<double> nodata;
-    if (inputs_.nodata) nodata = filters::as_pixel(*inputs_.nodata, inputs_.image.shape.type);
-    if (work_bytes_ > 0) enqueue_kept(inputs_, nodata, kept, stream);
+std::size_t sampled_plan::workspace_bytes(const planned_problem& sums) const noexcept {
+    return table_bytes(sums) + image_bytes_;
+}
 
-    const auto make = [&](const sat_plan& plan, const const_any_view& image, const any_table_view& sums,
-                          const any_table_view& of_squares) {
-        buffers of;
-        of.image = image.data;
-        of.table = sums.entries.data;
-        of.squares = of_squares.entries.data;
-        planned(plan).enqueue(of, use, before);
+std::size_t sampled_plan::packed_bytes(const planned_problem& sums) const noexcept {
+    std::size_t most = sums.packed_bytes();
+    for (const auto* plan : {&squares_plan_, &counts_plan_})
+        if (*plan) most = std::max(most, (*plan)->packed_bytes());
+    return most;
+}
+
+void sampled_plan::run_async(const planned_problem& sums, const sat_inputs& inputs, const sat_outputs& outputs,
+                             workspace& memory, stream_ref stream) const {
+    const workspace_end space(memory, workspace_bytes(sums), image_bytes_, sums.device(), stream);
+    space.use().want_clean(table_bytes(sums));
+    const device_scope scope(sums.device());
+    const auto view_of = [&](const std::optional<image_in_workspace>& image) {
+        return image ? any_view{space.data() + image->at, image->shape} : any_view{};
     };
-    make(*sums_plan_, pixels_ ? const_any_view(pixels_->view) : inputs_.image, outputs_.sums,
-         weighted ? any_table_view{} : outputs_.squares);
-    if (squares_plan_) make(*squares_plan_, squares_->view, outputs_.squares, {});
-    if (counts_plan_) make(*counts_plan_, (weighted ? *weights_ : *counts_).view, outputs_.counts, {});
-    // Other plans tag words there and take any that are not zero for such.
-    if (work_bytes_ > 0) BOXSUM_CUDA_TRY(cudaMemsetAsync(work, 0, use.bytes() - before, stream.get()));
+    kept_images kept{.counts = view_of(counts_), .squares = view_of(squares_), .weights = view_of(weights_)};
+    (inputs.weights.data != nullptr ? kept.sums : kept.pixels) = view_of(pixels_);
+    if (image_bytes_ > 0) {
+        sat_inputs from = inputs;
+        from.nan = nan_;  // a run may say by nodata what its plan does by nan
+        enqueue_kept(from, nodata_, kept, stream);
+    }
+
+    const auto make = [&](const planned_problem& table, const void* image, void* entries, void* of_squares) {
+        buffers of;
+        of.image = image;
+        of.table = entries;
+        of.squares = of_squares;
+        table.enqueue(of, space.use(), space.bytes_before());
+    };
+    make(sums, pixels_ ? view_of(pixels_).data : inputs.image.data, outputs.sums.entries.data,
+         sums_.squares ? outputs.squares.entries.data : nullptr);
+    if (squares_plan_) make(planned(*squares_plan_), kept.squares.data, outputs.squares.entries.data, nullptr);
+    if (counts_plan_)
+        make(planned(*counts_plan_), weights_ ? kept.weights.data : kept.counts.data, outputs.counts.entries.data,
+             nullptr);
+    space.leave();
 }
 
 }  // namespace boxsum::cuda

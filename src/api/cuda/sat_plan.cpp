@@ -16,8 +16,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <list>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,28 +42,60 @@ problem problem_for(const sat_shapes& shapes) {
     return p;
 }
 
+std::string text_of(const std::optional<double>& nodata) {
+    return nodata ? boxsum::text_of(*nodata) : "none";
+}
+
+std::string text_of(nan_mode nan) {
+    return nan == nan_mode::propagate ? "propagate"
+           : nan == nan_mode::omit    ? "omit"
+                                      : std::to_string(static_cast<int>(nan));
+}
+
+/// Pixels that do not count for what they are, said in one way: as nodata, NaN is what nan_mode::omit says.
+struct refused_pixels {
+    nan_mode nan = nan_mode::propagate;
+    std::optional<double> nodata;
+
+    refused_pixels() = default;
+    refused_pixels(nan_mode of_nan, const std::optional<double>& value) : nan(of_nan), nodata(value) {
+        if (!nodata || !std::isnan(*nodata)) return;
+        nan = nan_mode::omit;
+        nodata.reset();
+    }
+};
+
 // ---- the views of a run ---------------------------------------------------------------------------------------------
 
 /// Everything about the views of a problem that needs no pointer.
 class view_checks {
   public:
-    view_checks(const problem& p, int device) : problem_(p), device_(device) {
+    view_checks(const problem& p, const sat_shapes& shapes, int device)
+        : problem_(p), device_(device), sampled_(some_may_not_count(shapes)) {
         add("image", p.image, false);
         add("sums", p.table, true);
         if (p.squares) add("squares", *p.squares, true);
-        const auto add_carries = [&](const char* above, const char* left, const carry_shapes& shapes) {
-            if (shapes.above) add(above, *shapes.above, false);
-            if (shapes.left) add(left, *shapes.left, false);
+        const auto add_carries = [&](const char* above, const char* left, const carry_shapes& carries) {
+            if (carries.above) add(above, *carries.above, false);
+            if (carries.left) add(left, *carries.left, false);
         };
         add_carries("carries.above", "carries.left", p.carries);
         add_carries("squares_carries.above", "squares_carries.left", p.squares_carries);
+        if (!sampled_) return;
+        refused_ = {shapes.nan, shapes.nodata};
+        masked_ = shapes.mask.has_value();
+        weighted_ = shapes.weights.has_value();
+        counted_ = shapes.counts.has_value();
+        if (masked_) add("mask", *shapes.mask, false);
+        if (weighted_) add("weights", *shapes.weights, false);
+        if (counted_) add("counts", *shapes.counts, true);
     }
 
     /// Checks the views of a run, in as few instructions as that takes: a run should cost its launch. The memory of
     /// each argument.
     buffers operator()(const sat_inputs& in, const sat_outputs& out) const {
-        check_all_count(in, out, "a device");
-        require_given(out.squares.entries.data, problem_.squares.has_value(), "squares");
+        if (sampled_ || some_may_not_count(in, out)) require_samples(in, out);
+        require_given(out.squares.entries.data != nullptr, problem_.squares.has_value(), "squares");
         require_form("sums", out.sums.form);
         std::array<memory_range, 7> ranges = ranges_;
         std::size_t i = 0;
@@ -78,13 +113,18 @@ class view_checks {
             check(out.squares.entries.shape, out.squares.entries.data);
         }
         const auto check_carry = [&](const char* argument, const const_any_view& view, bool planned) {
-            require_given(view.data, planned, argument);
+            require_given(view.data != nullptr, planned, argument);
             if (planned) check(view.shape, view.data);
         };
         check_carry("carries.above", in.carries.above, problem_.carries.above.has_value());
         check_carry("carries.left", in.carries.left, problem_.carries.left.has_value());
         check_carry("squares_carries.above", in.squares_carries.above, problem_.squares_carries.above.has_value());
         check_carry("squares_carries.left", in.squares_carries.left, problem_.squares_carries.left.has_value());
+        if (sampled_) {
+            if (masked_) check(in.mask.shape, in.mask.data);
+            if (weighted_) check(in.weights.shape, in.weights.data);
+            if (counted_) check(out.counts.entries.shape, out.counts.entries.data);
+        }
 
         if (problem_.in_place) {
             if (in.image.data != out.sums.entries.data)
@@ -113,10 +153,25 @@ class view_checks {
         ranges_[count_++] = {argument, nullptr, static_cast<std::size_t>(reach.bytes()), written, reach.first};
     }
 
-    static void require_given(const void* data, bool planned, const char* argument) {
-        if ((data != nullptr) == planned) return;
+    static void require_given(bool given, bool planned, const char* argument) {
+        if (given == planned) return;
         throw invalid_argument(std::string(argument) + (planned ? ": not given, but the plan was made with it"
                                                                 : ": given, but the plan was made without"));
+    }
+
+    /// Which pixels count.
+    void require_samples(const sat_inputs& in, const sat_outputs& out) const {
+        require_given(is_given(in.mask), masked_, "mask");
+        require_given(is_given(in.weights), weighted_, "weights");
+        require_given(out.counts.entries.data != nullptr, counted_, "counts");
+        if (counted_) require_form("counts", out.counts.form);
+        const refused_pixels refused(in.nan, in.nodata);
+        if (refused.nodata != refused_.nodata)
+            throw invalid_argument("nodata: is " + text_of(refused.nodata) + ", but the plan was made for " +
+                                   text_of(refused_.nodata));
+        if (refused.nan != refused_.nan)
+            throw invalid_argument("nan: is " + text_of(refused.nan) + ", but the plan was made for " +
+                                   text_of(refused_.nan));
     }
 
     void require_form(const char* argument, const table_form& form) const {
@@ -139,12 +194,15 @@ class view_checks {
     void look_closer(const sat_inputs& in, const sat_outputs& out) const {
         if (make_problem(in, out).in_place && !problem_.in_place)
             throw invalid_argument("sums: is the image, but the plan was not made in place");
+        if (sampled_) check_sampled(in, out);
     }
 
     problem problem_;
     int device_;
     std::size_t count_ = 0;
-    std::array<planned_view, 7> views_{};
+    bool sampled_, masked_ = false, weighted_ = false, counted_ = false;
+    refused_pixels refused_;
+    std::array<planned_view, 7> views_{};  // carries, or what says which pixels count
     std::array<memory_range, 7> ranges_{};
 };
 
@@ -154,13 +212,19 @@ class view_checks {
 
 struct sat_plan::state {
     std::vector<double> offsets;  ///< those of the form, whose own may be gone when the plan runs
-    planned_problem planned;
+    planned_problem planned;      ///< where pixels may not count, of the table of sums
     view_checks check;
+    std::unique_ptr<const sampled_plan> sampled;  ///< only there
 
-    state(const problem& p, const choice& chosen)
+    state(const problem& p, const sat_shapes& shapes, const choice& chosen)
         : offsets(offsets_of(p)),
           planned(with(offsets, p), *chosen.record, chosen.parameters),
-          check(with(offsets, p), planned.device()) {}
+          check(with(offsets, p), shapes, planned.device()) {}
+    state(const problem& p, const sat_shapes& shapes, const choice& chosen, const problem& sums,
+          std::unique_ptr<const sampled_plan> some)
+        : planned(sums, *chosen.record, chosen.parameters),
+          check(p, shapes, planned.device()),
+          sampled(std::move(some)) {}
 
     static std::vector<double> offsets_of(const problem& p) {
         const double* const first = p.form.offsets;
@@ -176,19 +240,32 @@ struct sat_plan::state {
 sat_plan::sat_plan(const sat_shapes& shapes, const sat_options& options) {
     check_threads(options.threads);
     const problem p = problem_for(shapes);
+    const bool sampled = some_may_not_count(shapes);
+    if (sampled) check_sampled(shapes);
     (void)current_device();  // says that there is none
-    state_ = std::make_shared<const state>(p, choose(packed(p), backend::cuda, options.algorithm, options.parameters));
+    const auto chosen = [&](const problem& what) {
+        return choose(packed(what), backend::cuda, options.algorithm, options.parameters);
+    };
+    if (!sampled) {
+        state_ = std::make_shared<const state>(p, shapes, chosen(p));
+        return;
+    }
+    auto some = std::make_unique<const sampled_plan>(shapes, options);
+    const problem sums = problem_for(some->sums());
+    state_ = std::make_shared<const state>(p, shapes, chosen(sums), sums, std::move(some));
 }
 
 sat_plan::sat_plan(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options)
     : sat_plan(shapes_of(inputs, outputs), options) {}
 
 std::size_t sat_plan::workspace_bytes() const noexcept {
-    return state_->planned.workspace_bytes();
+    const planned_problem& planned = state_->planned;
+    return state_->sampled ? state_->sampled->workspace_bytes(planned) : planned.workspace_bytes();
 }
 
 std::size_t sat_plan::packed_bytes() const noexcept {
-    return state_->planned.packed_bytes();
+    const planned_problem& planned = state_->planned;
+    return state_->sampled ? state_->sampled->packed_bytes(planned) : planned.packed_bytes();
 }
 
 const algorithm_info& sat_plan::algorithm() const noexcept {
@@ -203,6 +280,7 @@ void sat_plan::run_async(const sat_inputs& inputs, const sat_outputs& outputs, w
                          stream_ref stream) const {
     const planned_problem& planned = state_->planned;
     const buffers memory = state_->check(inputs, outputs);
+    if (state_->sampled) return state_->sampled->run_async(planned, inputs, outputs, workspace, stream);
     planned.enqueue(memory, workspace, stream);
 }
 
@@ -311,6 +389,7 @@ sat_list_plan::sat_list_plan(std::span<const sat_shapes> shapes, const sat_optio
     for (std::size_t i = 0; i < shapes.size(); ++i) {
         try {
             check_plain_form("sums", shapes[i].form, "a list of images");
+            check_all_count(shapes[i], "a list of images");
             made->problems.push_back(problem_for(shapes[i]));
         } catch (const invalid_argument& e) {
             throw invalid_argument(indexed("shapes", i) + e.what());
@@ -323,7 +402,7 @@ sat_list_plan::sat_list_plan(std::span<const sat_shapes> shapes, const sat_optio
         if (shapes[i].form != shapes[0].form)
             throw invalid_argument(indexed("shapes", i) + "layout is " + std::string(name_of(p.form.layout)) +
                                    ", but that of the first is " + std::string(name_of(first.form.layout)));
-        made->checks.emplace_back(p, made->device);
+        made->checks.emplace_back(p, shapes[i], made->device);
     }
     made->chosen = choose_for_all(made->problems, options);
     const algorithm_record& record = *made->chosen.record;
@@ -454,11 +533,6 @@ class workspace_pool {
 void sat_async(const sat_inputs& inputs, const sat_outputs& outputs, workspace& workspace, stream_ref stream,
                const sat_options& options) {
     if (workspace.device() < 0) workspace.reserve(0, stream);
-    if (some_may_not_count(inputs, outputs)) {
-        sampled_call call(inputs, outputs, options, workspace.device());
-        workspace.reserve(call.workspace_bytes(), stream);
-        return call.run_async(workspace, stream);
-    }
     const sat_plan plan = cached_plan(inputs, outputs, options, workspace.device());
     workspace.reserve(plan.workspace_bytes(), stream);
     plan.run_async(inputs, outputs, workspace, stream);

@@ -10,10 +10,13 @@
 
 #include <boxsum/box.hpp>
 #include <boxsum/cuda/box.hpp>
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/cuda/sat.hpp>
+#include <boxsum/cuda/table.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/sat.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -93,10 +96,17 @@ class counted_tables : public test::gpu_stream_test, protected test::random_bloc
                          test::text_of(image.view().shape()) + ", mask " + std::to_string(masked) + ", squares " +
                          std::to_string(squares) + ", counts " + std::to_string(counted));
             const auto on_device = [&](const sat_inputs& in, const sat_outputs& out) {
-                if (i % 3 == 0)
+                if (i % 4 == 0) {
                     cuda::sat(in, out, stream());
-                else
+                } else if (i % 4 == 1) {
                     cuda::sat_async(in, out, workspace, stream());
+                } else {
+                    const cuda::sat_plan plan(in, out);
+                    cuda::workspace exact(plan.workspace_bytes(), stream());
+                    if (i % 4 == 3) workspace.reserve(plan.workspace_bytes(), stream());
+                    for (int round = 0; round < 2; ++round)
+                        plan.run_async(in, out, i % 4 == 3 ? workspace : exact, stream());
+                }
             };
             call(on_device, d_image, d_mask, d_weights, d_sums, d_squares, d_counts);
             call([](const sat_inputs& in, const sat_outputs& out) { sat(in, out); }, image, mask, weights, sums,
@@ -123,6 +133,86 @@ TEST_F(counted_tables, of_weights_are_the_hosts) {
     if (!compared_) GTEST_SKIP() << "needs BOXSUM_TYPES=all";
 }
 
+/// The result lies on the image: of one that is copied, and of one that is not, all of which counts.
+TEST_F(counted_tables, in_place_are_the_hosts) {
+    for (const bool copied : {true, false}) {
+        const auto image = random_block<float>(40, 50, 1, 1, false);
+        image.for_each([&](auto, auto, auto, auto, float& x) { x = static_cast<float>(pick(20)); });
+        const block<std::uint32_t> numbers(40, 50, 1, 1, lying::row_major, random_);
+        const device_block there(image, stream());
+        const device_block counted(numbers, stream());
+        sat_inputs here{.image = image.view()}, on_device{.image = there.view()};
+        if (copied) here.nodata = on_device.nodata = 3;
+        const sat_outputs to{.sums = {image.view()}, .counts = {numbers.view()}},
+            on_device_to{.sums = {there.view()}, .counts = {counted.view()}};
+        const cuda::sat_plan plan(on_device, on_device_to);
+        cuda::workspace workspace(plan.workspace_bytes(), stream());
+        plan.run_async(on_device, on_device_to, workspace, stream());
+        sat(here, to);
+        EXPECT_TRUE(there.equals_host()) << copied;
+        EXPECT_TRUE(counted.equals_host()) << copied;
+    }
+}
+
+/// Before there are views; of what is copied because of its strides, too.
+TEST_F(counted_tables, plans_are_made_of_shapes) {
+    const view_shape image = cuda::device_shape(dtype::u8, 60, 70), sums = cuda::device_shape(dtype::u32, 60, 70);
+    const sat_shapes all{.image = image, .sums = sums};
+    sat_shapes some = all;
+    some.mask = image;
+    some.nodata = 7;
+    some.counts = sums;
+    const cuda::sat_plan plain(all), plan(some);
+    EXPECT_EQ(plan.algorithm().name, plain.algorithm().name);
+    EXPECT_EQ(plan.device(), cuda::current_device());
+    EXPECT_EQ(plan.packed_bytes(), 0U);
+    const std::size_t two_images = 2 * 60 * static_cast<std::size_t>(image.row_stride);
+    EXPECT_GE(plan.workspace_bytes(), two_images);
+    EXPECT_LE(plan.workspace_bytes(), plain.workspace_bytes() + two_images + 512);
+
+    some.counts->col_stride = 8;
+    some.counts->row_stride = 600;
+    const cuda::sat_plan apart(some);
+    EXPECT_GE(apart.packed_bytes(), std::size_t{60} * 70 * 4);
+    EXPECT_GE(apart.workspace_bytes(), plan.workspace_bytes() + 60 * 70 * 4);
+    EXPECT_EQ(cuda::sat_plan(some, {.algorithm = "fast"}).algorithm().name, "fast");
+
+    // Nothing to clean in integers.
+    some = all;
+    some.nan = nan_mode::omit;
+    EXPECT_LT(cuda::sat_plan(some).workspace_bytes(), plain.workspace_bytes() + 256);
+}
+
+/// A plan has no memory of its own: others' images, masks and tables, in any workspace that is large enough.
+TEST_F(counted_tables, plans_run_on_other_memory) {
+    constexpr std::int64_t rows = 70, cols = 90;
+    const view_shape of_image = cuda::device_shape(dtype::u8, rows, cols),
+                     of_table = cuda::device_shape(dtype::u32, rows, cols);
+    const cuda::sat_plan plan(
+        sat_shapes{.image = of_image, .sums = of_table, .mask = of_image, .nodata = 5, .counts = of_table});
+    cuda::workspace larger(2 * plan.workspace_bytes() + 100, stream());
+    for (int call = 0; call < 3; ++call) {
+        std::vector<std::uint8_t> pixels(rows * cols), kept(rows * cols);
+        for (std::uint8_t& x : pixels) x = static_cast<std::uint8_t>(pick(9));
+        for (std::uint8_t& x : kept) x = static_cast<std::uint8_t>(pick(2));
+        const image_view<const std::uint8_t> here(pixels.data(), rows, cols), counting(kept.data(), rows, cols);
+        const cuda::image<std::uint8_t> image(rows, cols, stream()), mask(rows, cols, stream());
+        const cuda::table<std::uint32_t> sums(rows, cols, stream()), counts(rows, cols, stream());
+        cuda::copy(here, image, stream());
+        cuda::copy(counting, mask, stream());
+        plan.run_async({.image = image, .mask = mask, .nodata = 5}, {.sums = sums, .counts = counts}, larger, stream());
+        std::vector<std::uint32_t> expected(pixels.size()), numbers(pixels.size()), found(pixels.size());
+        const image_view<std::uint32_t> received(found.data(), rows, cols);
+        sat({.image = here, .mask = counting, .nodata = 5},
+            {.sums = {image_view<std::uint32_t>(expected.data(), rows, cols)},
+             .counts = {image_view<std::uint32_t>(numbers.data(), rows, cols)}});
+        cuda::copy(any_view(sums.view().entries()), received, stream());
+        EXPECT_EQ(found, expected);
+        cuda::copy(any_view(counts.view().entries()), received, stream());
+        EXPECT_EQ(found, numbers);
+    }
+}
+
 /// A workspace serves other calls afterwards: nothing of the images is left in it.
 TEST_F(counted_tables, leave_a_workspace_as_they_found_it) {
     const auto image = random_block<std::uint8_t>(200, 300, 1, 1, false);
@@ -130,14 +220,57 @@ TEST_F(counted_tables, leave_a_workspace_as_they_found_it) {
     const block<std::uint32_t> table(200, 300, 1, 1, lying::row_major, random_);
     const device_block d_image(image, stream());
     const device_block d_table(table, stream()), sums(table, stream()), n(table, stream());
-    cuda::workspace workspace(std::size_t{1} << 20, stream());
-    for (int i = 0; i < 3; ++i) {
-        cuda::sat_async({.image = d_image.view(), .nodata = 3}, {.sums = {sums.view()}, .counts = {n.view()}},
-                        workspace, stream());
-        cuda::sat_async({d_image.view()}, {{d_table.view()}}, workspace, stream());
-    }
+    const sat_inputs inputs{.image = d_image.view(), .nodata = 3};
+    const sat_outputs outputs{.sums = {sums.view()}, .counts = {n.view()}};
+    const cuda::sat_plan plan(inputs, outputs);
     sat({image.view()}, {{table.view()}});
-    EXPECT_TRUE(d_table.equals_host());
+    for (const std::size_t bytes : {plan.workspace_bytes(), std::size_t{1} << 20}) {
+        cuda::workspace workspace(bytes, stream());
+        for (int i = 0; i < 3; ++i) {
+            plan.run_async(inputs, outputs, workspace, stream());
+            const std::size_t before = workspace.bytes();
+            cuda::sat_async(inputs, outputs, workspace, stream());
+            EXPECT_EQ(workspace.bytes(), before) << "the plan of a call needs what another plan does";
+            cuda::sat_async({d_image.view()}, {{d_table.view()}}, workspace, stream());
+            EXPECT_TRUE(d_table.equals_host());
+        }
+    }
+}
+
+/// Words of a large table lie where a small image of what counts has been: once a table has wanted them clean, they are
+/// so again behind every call.
+TEST_F(counted_tables, leave_words_of_tables_clean) {
+    const view_shape image = cuda::device_shape(dtype::u8, 40, 60), sums = cuda::device_shape(dtype::u32, 40, 60),
+                     large = cuda::device_shape(dtype::u8, 400, 600),
+                     of_large = cuda::device_shape(dtype::u32, 400, 600);
+    const cuda::device_buffer memory(cuda::span_bytes(large), stream()), entries(cuda::span_bytes(of_large), stream()),
+        counts(cuda::span_bytes(sums), stream());
+    BOXSUM_CUDA_TRY(cudaMemsetAsync(memory.data(), 77, memory.size(), stream().get()));
+    const sat_inputs some{.image = {memory.data(), image}, .nodata = 3};
+    const sat_outputs of_some{.sums = {{entries.data(), sums}}, .counts = {{counts.data(), sums}}};
+    const sat_inputs all{{memory.data(), large}};
+    const sat_outputs of_all{{{entries.data(), of_large}}};
+    const cuda::sat_plan plan(some, of_some), tables_alone({some.image}, {of_some.sums}),
+        whole(all, of_all, {.algorithm = "fast", .parameters = "path=tiles"});
+    const std::size_t bytes = std::max(plan.workspace_bytes(), whole.workspace_bytes()),
+                      images = plan.workspace_bytes() - (tables_alone.workspace_bytes() + 255) / 256 * 256,
+                      first = (bytes - images) / 256 * 256;
+    ASSERT_GT(whole.workspace_bytes(), first);
+
+    const cuda::device_buffer own(bytes, stream());
+    const cuda::allocator from{
+        .context = own.data(),
+        .allocate = [](void* context, std::size_t, CUstream_st*) { return context; },
+        .deallocate = [](void*, void*, std::size_t, CUstream_st*) noexcept {},
+    };
+    cuda::workspace workspace(bytes, stream(), from);
+    whole.run_async(all, of_all, workspace, stream());
+    plan.run_async(some, of_some, workspace, stream());
+    std::vector<std::uint8_t> left(whole.workspace_bytes() - first);
+    BOXSUM_CUDA_TRY(cudaMemcpyAsync(left.data(), static_cast<std::byte*>(own.data()) + first, left.size(),
+                                    cudaMemcpyDeviceToHost, stream().get()));
+    stream().synchronize();
+    EXPECT_EQ(left, std::vector<std::uint8_t>(left.size()));
 }
 
 std::vector<box> boxes_in(const const_any_table_view& t, std::mt19937_64& random) {
@@ -220,6 +353,8 @@ TEST_F(counted_tables, wrong_arguments_are_named) {
     EXPECT_COMPLAINT(made({.image = image.view(), .nodata = 0.5}, {{sums.view()}}), "nodata: is 0.5");
     EXPECT_THROW(made({.image = image.view(), .mask = mask.view()}, {{sums.view(), {table_layout::inclusive, {}, 2}}}),
                  unsupported);
+    const any_view no_memory{nullptr, mask.view().shape()};
+    EXPECT_COMPLAINT(made({.image = image.view(), .mask = no_memory}, {{sums.view()}}), "mask: data is null");
 
     const stored_table t(dtype::u32, {9, 11}, {}, test::contents::small, 1, stream()),
         other(dtype::u32, {9, 12}, {}, test::contents::small, 2, stream()),
@@ -237,6 +372,146 @@ TEST_F(counted_tables, wrong_arguments_are_named) {
     EXPECT_THROW(means({.sums = t.device(), .counts = signed_counts.device()}, one), unsupported);
     const cuda::device_boxes edges{.count = 1, .edges = static_cast<const fractional_box*>(memory.data())};
     EXPECT_THROW(means({.sums = t.device(), .counts = t.device()}, edges), unsupported);
+}
+
+/// What a plan is for is said again by every run; nothing of it is ignored.
+TEST_F(counted_tables, inputs_of_another_plan_are_refused) {
+    const block<std::uint8_t> pixels(9, 11, 1, 1, lying::row_major, random_);
+    const block<float> numbers(9, 11, 1, 1, lying::row_major, random_);
+    const block<std::uint32_t> entries(9, 11, 1, 1, lying::row_major, random_),
+        others(9, 11, 1, 1, lying::row_major, random_);
+    const device_block image(pixels, stream()), mask(pixels, stream());
+    const device_block sums(entries, stream()), counts(others, stream());
+    const device_block weights(numbers, stream());
+    const sat_inputs all{.image = image.view()};
+    const sat_inputs some{.image = image.view(), .mask = mask.view(), .nodata = 3};
+    const sat_outputs to{.sums = {sums.view()}}, counted{.sums = {sums.view()}, .counts = {counts.view()}};
+    cuda::workspace workspace(std::size_t{1} << 20, stream());
+    struct planned_for {
+        const sat_inputs& inputs;
+        const sat_outputs& outputs;
+    };
+    const auto run = [&](const planned_for& planned, const sat_inputs& in, const sat_outputs& out) {
+        cuda::sat_plan(planned.inputs, planned.outputs).run_async(in, out, workspace, stream());
+    };
+    run({some, counted}, some, counted);
+    sat_inputs in = some;
+    in.mask = {};
+    EXPECT_COMPLAINT(run({some, to}, in, to), "mask: not given, but the plan was made with it");
+    EXPECT_COMPLAINT(run({in, to}, some, to), "mask: given, but the plan was made without");
+    EXPECT_COMPLAINT(run({all, to}, {.image = image.view(), .mask = mask.view()}, to),
+                     "mask: given, but the plan was made without");
+    in = some;
+    in.weights = weights.view();
+    EXPECT_COMPLAINT(run({some, to}, in, to), "weights: given, but the plan was made without");
+    EXPECT_COMPLAINT(run({all, to}, {.image = image.view(), .weights = weights.view()}, to),
+                     "weights: given, but the plan was made without");
+    EXPECT_COMPLAINT(run({some, counted}, some, to), "counts: not given, but the plan was made with it");
+    EXPECT_COMPLAINT(run({some, to}, some, counted), "counts: given, but the plan was made without");
+    EXPECT_COMPLAINT(run({all, to}, all, counted), "counts: given, but the plan was made without");
+    in = some;
+    in.nodata = 4;
+    EXPECT_COMPLAINT(run({some, to}, in, to), "nodata: is 4, but the plan was made for 3");
+    in.nodata.reset();
+    EXPECT_COMPLAINT(run({some, to}, in, to), "nodata: is none, but the plan was made for 3");
+    EXPECT_COMPLAINT(run({in, to}, some, to), "nodata: is 3, but the plan was made for none");
+    in = all;
+    in.nan = nan_mode::omit;
+    EXPECT_COMPLAINT(run({all, to}, in, to), "nan: is omit, but the plan was made for propagate");
+    EXPECT_COMPLAINT(run({in, to}, all, to), "nan: is propagate, but the plan was made for omit");
+    in.nan = static_cast<nan_mode>(7);
+    EXPECT_COMPLAINT(run({all, to}, in, to), "nan: is 7, but the plan was made for propagate");
+
+    in = some;
+    in.mask.shape.row_stride += 1;
+    EXPECT_COMPLAINT(run({some, to}, in, to), "mask: row_stride is " + std::to_string(in.mask.shape.row_stride));
+    in.mask = pixels.view();
+    EXPECT_COMPLAINT(run({some, to}, in, to), "mask: is host memory");
+    in.mask = {nullptr, some.mask.shape};
+    EXPECT_COMPLAINT(run({some, to}, in, to), "mask: data is null");
+    sat_outputs out = counted;
+    out.counts.entries.data = sums.view().data();
+    out.counts.entries.shape = sums.view().shape();
+    EXPECT_COMPLAINT(run({some, out}, some, out), "counts: overlaps sums");
+    out = counted;
+    out.counts.form = table_layout::exclusive;
+    EXPECT_COMPLAINT(run({some, counted}, some, out), "counts: layout is exclusive");
+    out = counted;
+    out.counts.entries.data = const_cast<std::uint32_t*>(others.view().data());
+    EXPECT_COMPLAINT(run({some, counted}, some, out), "counts: is host memory");
+    cuda::workspace small(256, stream());
+    EXPECT_COMPLAINT(cuda::sat_plan(some, counted).run_async(some, counted, small, stream()), "workspace: ");
+}
+
+/// What NaN means is one thing, however it is said.
+TEST_F(counted_tables, nan_as_nodata_is_omit) {
+    const block<float> pixels(9, 11, 1, 1, lying::row_major, random_), table(9, 11, 1, 1, lying::row_major, random_);
+    pixels.for_each([&](auto, auto, auto, auto, float& x) {
+        x = pick(4) == 0 ? static_cast<float>(nan) : static_cast<float>(pick(9));
+    });
+    const device_block image(pixels, stream());
+    const sat_inputs as_nodata{.image = image.view(), .nodata = nan},
+        as_mode{.image = image.view(), .nan = nan_mode::omit};
+    const sat_outputs like{{table.view()}};
+    EXPECT_EQ(shapes_of(as_nodata, like), shapes_of(as_nodata, like)) << "no call would find its plan";
+    EXPECT_EQ(shapes_of(as_nodata, like), shapes_of(as_mode, like));
+    sat_shapes by_hand = shapes_of(as_mode, like);
+    by_hand.nan = nan_mode::propagate;
+    by_hand.nodata = nan;
+    for (const cuda::sat_plan& plan :
+         {cuda::sat_plan(as_nodata, like), cuda::sat_plan(as_mode, like), cuda::sat_plan(by_hand)}) {
+        cuda::workspace workspace(plan.workspace_bytes(), stream());
+        for (const sat_inputs& said : {as_nodata, as_mode}) {
+            table.for_each([](auto, auto, auto, auto, float& x) { x = -1; });
+            const device_block sums(table, stream());
+            plan.run_async(said, {{sums.view()}}, workspace, stream());
+            sat({.image = pixels.view(), .nan = nan_mode::omit}, {{table.view()}});
+            EXPECT_TRUE(sums.equals_host());
+            EXPECT_COMPLAINT(plan.run_async({.image = image.view()}, {{sums.view()}}, workspace, stream()),
+                             "nan: is propagate, but the plan was made for omit");
+        }
+    }
+    const block<std::uint8_t> bytes(9, 11, 1, 1, lying::row_major, random_);
+    const block<std::uint32_t> entries(9, 11, 1, 1, lying::row_major, random_);
+    EXPECT_COMPLAINT(cuda::sat_plan({.image = bytes.view(), .nodata = nan}, {{entries.view()}}), "nodata: is nan");
+}
+
+/// By shapes alone, before there is memory.
+TEST_F(counted_tables, plans_that_cannot_be_are_refused) {
+    const view_shape image = cuda::device_shape(dtype::u8, 9, 11), sums = cuda::device_shape(dtype::u32, 9, 11);
+    const auto with = [&](const auto& change) {
+        sat_shapes shapes{.image = image, .sums = sums, .mask = image};
+        change(shapes);
+        return shapes;
+    };
+    const auto refusal = [&](const auto& change) -> std::string {
+        try {
+            const cuda::sat_plan plan(with(change));
+        } catch (const unsupported& e) {
+            return e.what();
+        }
+        return "none";
+    };
+    const auto starts_with = [](const std::string& text, const std::string& part) { return text.rfind(part, 0) == 0; };
+    EXPECT_COMPLAINT(cuda::sat_plan(with([](sat_shapes& s) { s.mask->rows = 8; })), "mask: rows x cols are 8 x 11");
+    EXPECT_COMPLAINT(cuda::sat_plan(with([](sat_shapes& s) { s.mask->row_stride = 3; })), "mask: ");
+    EXPECT_COMPLAINT(cuda::sat_plan(with([](sat_shapes& s) { s.nodata = 0.5; })), "nodata: is 0.5");
+    EXPECT_COMPLAINT(cuda::sat_plan(with([](sat_shapes& s) { s.nan = static_cast<nan_mode>(7); })), "nan: is 7");
+    EXPECT_COMPLAINT(cuda::sat_plan(with([&](sat_shapes& s) {
+                         s.counts = sums;
+                         s.counts->cols = 10;
+                     })),
+                     "counts: planes x rows x cols x channels are 1 x 9 x 10 x 1, must be those of sums");
+    EXPECT_PRED2(starts_with, refusal([](sat_shapes& s) { s.mask->type = dtype::u16; }), "mask: type is 16u");
+    EXPECT_PRED2(starts_with, refusal([&](sat_shapes& s) { s.counts = image; }), "counts: type is 8u");
+    EXPECT_PRED2(starts_with, refusal([&](sat_shapes& s) { s.weights = cuda::device_shape(dtype::f32, 9, 11); }),
+                 "sums: type is 32u, but weighted pixels add up in 64f");
+    EXPECT_PRED2(starts_with, refusal([](sat_shapes& s) { s.carries.above = view_shape{dtype::u32, 1, 1, 11, 1, 44}; }),
+                 "carries: given, but where pixels may not count");
+    const double offset = 2;
+    EXPECT_PRED2(starts_with, refusal([&](sat_shapes& s) { s.form.offset = offset; }), "sums: form is");
+    const std::vector<sat_shapes> list(2, with([](sat_shapes&) {}));
+    EXPECT_THROW(cuda::sat_list_plan{list}, unsupported);
 }
 
 }  // namespace

@@ -32,6 +32,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace boxsum {
@@ -84,6 +85,78 @@ TEST_F(graphs, lists_of_tables) {
             const auto wrong = image.mismatch(plan.algorithm(), stream());
             EXPECT_FALSE(wrong) << *wrong;
         }
+    }
+}
+
+/// Which pixels count is others with each replay. What the graph has beside tables it leaves to no call, and finds the
+/// words of its tables clean, whatever calls have left.
+TEST_F(graphs, tables_of_pixels_that_count) {
+    const cuda::image<std::uint8_t> image = on_device<std::uint8_t>(), mask = on_device<std::uint8_t>(),
+                                    blurred = on_device<std::uint8_t>();
+    const cuda::image<float> weights = on_device<float>();
+    const cuda::table<std::uint32_t> sums(rows, cols, stream()), counts(rows, cols, stream()),
+        all(rows, cols, stream());
+    const cuda::table<std::uint64_t> squares(rows, cols, stream());
+    const cuda::table<double> products(rows, cols, stream()), of_squares(rows, cols, stream()),
+        of_weights(rows, cols, stream());
+    const sat_inputs inputs{.image = image, .mask = mask, .nodata = 7};
+    const sat_outputs outputs{.sums = sums, .squares = squares, .counts = counts};
+    const sat_inputs weighted{.image = image, .weights = weights, .nodata = 7};
+    const sat_outputs to_weighted{.sums = products, .squares = of_squares, .counts = of_weights};
+    const bool with_weights = contains(cuda_type_pairs{}, type_pair{dtype::f64, dtype::f64});
+
+    const cuda::sat_plan plan(inputs, outputs), plain({image}, {all});
+    std::optional<cuda::sat_plan> of_products;
+    if (with_weights) of_products.emplace(weighted, to_weighted);
+    const variable_inputs blur_inputs{.image = image, .radius = mask, .largest_radius = 3};
+    const cuda::variable_blur_plan blur(blur_inputs, {blurred});
+    cuda::workspace workspace(std::max({plan.workspace_bytes(), plain.workspace_bytes(), blur.workspace_bytes(),
+                                        with_weights ? of_products->workspace_bytes() : 0}),
+                              stream());
+    stream().synchronize();
+    const test::captured_graph graph(stream(), [&] {
+        plan.run_async(inputs, outputs, workspace, stream());
+        if (with_weights) of_products->run_async(weighted, to_weighted, workspace, stream());
+    });
+    for (std::uint32_t replay = 0; replay < 4; ++replay) {
+        std::vector<std::uint8_t> pixels = random_pixels<std::uint8_t>(rows * cols, 20 + replay),
+                                  kept = random_pixels<std::uint8_t>(rows * cols, 30 + replay);
+        for (std::uint8_t& x : pixels) x %= 16;
+        for (std::uint8_t& x : kept) x %= 3;
+        std::vector<float> weigh(pixels.size());
+        for (std::size_t i = 0; i < weigh.size(); ++i) weigh[i] = static_cast<float>((i * 7 + replay) % 5) / 4;
+        send(pixels, image);
+        send(kept, mask);
+        send(weigh, weights);
+        if (replay > 1) blur.run_async(blur_inputs, {blurred}, workspace, stream());
+        graph.replay(stream());
+        plain.run_async({image}, {all}, workspace, stream());
+
+        const image_view<const std::uint8_t> here(pixels.data(), rows, cols), counting(kept.data(), rows, cols);
+        const auto received_table = [&]<typename T>(const cuda::table<T>& from) {
+            std::vector<T> entries(pixels.size());
+            cuda::copy(any_view(from.view().entries()), image_view<T>(entries.data(), rows, cols), stream());
+            return entries;
+        };
+        const auto table_in = []<typename T>(std::vector<T>& entries) {
+            return any_table_view{any_view(image_view<T>(entries.data(), rows, cols))};
+        };
+        std::vector<std::uint32_t> s(pixels.size()), n(pixels.size()), every(pixels.size());
+        std::vector<std::uint64_t> q(pixels.size());
+        sat({.image = here, .mask = counting, .nodata = 7},
+            {.sums = table_in(s), .squares = table_in(q), .counts = table_in(n)});
+        sat({.image = here}, {.sums = table_in(every)});
+        EXPECT_EQ(received_table(sums), s) << "sums, replay " << replay;
+        EXPECT_EQ(received_table(squares), q) << "squares, replay " << replay;
+        EXPECT_EQ(received_table(counts), n) << "counts, replay " << replay;
+        EXPECT_EQ(received_table(all), every) << "of all pixels, replay " << replay;
+        if (!with_weights) continue;
+        std::vector<double> x(pixels.size()), xx(pixels.size()), w(pixels.size());
+        sat({.image = here, .weights = image_view<const float>(weigh.data(), rows, cols), .nodata = 7},
+            {.sums = table_in(x), .squares = table_in(xx), .counts = table_in(w)});
+        EXPECT_EQ(received_table(products), x) << "weighted sums, replay " << replay;
+        EXPECT_EQ(received_table(of_squares), xx) << "weighted squares, replay " << replay;
+        EXPECT_EQ(received_table(of_weights), w) << "weights, replay " << replay;
     }
 }
 
