@@ -118,7 +118,14 @@ def build(folder, types, *targets, options=()):
             if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode != 0:
                 print("".join(open(log, encoding="utf-8").readlines()[-60:]), file=sys.stderr)
                 fail("the build failed, see above")
+    if subprocess.run([str(ROOT / "scripts" / "check_kernels"), str(where)], check=False).returncode != 0:
+        over_budget.append(folder)
     return where, time.monotonic() - start
+
+
+# Folders of builds with more kernels or megabytes than scripts/check_kernels has for them: a reason to fail once the tests,
+# whose device is dear, have run.
+over_budget = []
 
 
 def jobs():
@@ -510,7 +517,7 @@ def main():
     totals = write_record(part, commit, found, outcomes, seconds, extra, extends=bool(arguments.programs))
     if part == "devices" and run_bench("hist", "bench-hist-papers", ["--experiments", "large"]) != 0:
         sys.exit(1)
-    if totals["failed"] or not totals["passed"]:
+    if totals["failed"] or not totals["passed"] or over_budget:
         sys.exit(1)
 
 
