@@ -56,8 +56,8 @@ box window_at(const window_grid& grid, std::int64_t image_cols, std::int64_t i);
 /// Throws invalid_argument as window_count, and for a wrong size of `out`, a plane that the histograms lack, another
 /// type.
 template <typename T>
-void window_histograms(const const_any_histogram_view& histograms, const window_grid& grid, std::span<T> out,
-                       std::int64_t plane = 0);
+BOXSUM_EXPORT void window_histograms(const const_any_histogram_view& histograms, const window_grid& grid,
+                                     std::span<T> out, std::int64_t plane = 0);
 
 extern template void window_histograms(const const_any_histogram_view&, const window_grid&, std::span<std::uint16_t>,
                                        std::int64_t);

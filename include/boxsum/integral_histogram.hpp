@@ -104,13 +104,14 @@ support supports(const algorithm_info& algorithm, const view_shape& image, const
 /// Throws invalid_argument for a box outside the image, a plane that the histograms lack, a wrong size of `out`,
 /// another element type.
 template <typename T>
-void box_histogram(const const_any_histogram_view& histograms, const box& b, std::span<T> out, std::int64_t plane = 0);
+BOXSUM_EXPORT void box_histogram(const const_any_histogram_view& histograms, const box& b, std::span<T> out,
+                                 std::int64_t plane = 0);
 
 /// Many boxes: `out` is boxes.size() x bins, in the order of the boxes. Nothing is written when one is wrong (the
 /// message has its index).
 template <typename T>
-void box_histograms(const const_any_histogram_view& histograms, std::span<const box> boxes, std::span<T> out,
-                    std::int64_t plane = 0);
+BOXSUM_EXPORT void box_histograms(const const_any_histogram_view& histograms, std::span<const box> boxes,
+                                  std::span<T> out, std::int64_t plane = 0);
 
 extern template void box_histogram(const const_any_histogram_view&, const box&, std::span<std::uint16_t>, std::int64_t);
 extern template void box_histogram(const const_any_histogram_view&, const box&, std::span<std::uint32_t>, std::int64_t);

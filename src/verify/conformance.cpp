@@ -31,7 +31,7 @@ view_shape shape_of(const conformance_case& c, dtype type, bool is_table) {
     s.cols = is_table ? form.table_extent(c.cols) : c.cols;
     const auto element = static_cast<std::int64_t>(size_of(type));
     s.row_stride = stride_of(s.cols * s.channels * element, is_table ? c.table_gap : c.image_gap, element);
-    s.plane_stride = s.rows * s.row_stride + (s.planes > 1 ? element : 0);
+    s.plane_stride = s.rows * s.row_stride + (s.planes > 1 ? c.plane_gap * element : 0);
     return s;
 }
 
@@ -107,6 +107,7 @@ std::string describe(const conformance_case& c) {
     return types + " " + std::string(name_of(c.layout)) + " " + std::to_string(c.planes) + " x " +
            std::to_string(c.rows) + " x " + std::to_string(c.cols) + " x " + std::to_string(c.channels) + ", image " +
            extent_text(c.image_gap, c.image_offset) + ", table " + extent_text(c.table_gap, c.table_offset) +
+           (c.planes > 1 && c.plane_gap != 1 ? ", plane gap " + std::to_string(c.plane_gap) : "") +
            (c.in_place ? ", in place" : "") +
            (c.rows_above > 0 || c.cols_left > 0
                 ? ", below " + std::to_string(c.rows_above) + " rows and right of " + std::to_string(c.cols_left) +
@@ -286,6 +287,7 @@ void take_turn(conformance_case& c, std::size_t turn, std::span<const pattern> p
     const multiplicity& k = multiplicities[(turn + turn / 7) % multiplicities.size()];
     c.channels = k.channels;
     c.planes = k.planes;
+    c.plane_gap = static_cast<std::int64_t>((turn + turn / 4) % 2);
     c.contents = patterns[(turn + turn / 5) % patterns.size()];
     c.seed = turn + 1;
 }

@@ -34,6 +34,7 @@ struct conformance_case {
     /// boundaries.
     std::int64_t image_gap = 0;
     std::int64_t table_gap = 0;
+    std::int64_t plane_gap = 1;  ///< elements between planes beyond their rows
     /// Elements before the first one, from a 64-byte boundary: how misaligned the base pointers are.
     std::int64_t image_offset = 0;
     std::int64_t table_offset = 0;

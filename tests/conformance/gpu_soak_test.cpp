@@ -78,7 +78,8 @@ class random_cases {
     explicit random_cases(std::uint64_t seed) : random_(seed) {}
 
     /// Any types, layout, extents, channels, planes, gaps and offsets; at most `most` elements, and with `large` at
-    /// least an eighth of them: images that the production algorithm computes with another kernel.
+    /// least an eighth of them: images that the production algorithm computes with other kernels, also where rows are
+    /// long, or planes many.
     conformance_case next(std::int64_t most, bool large) {
         conformance_case c;
         if (between(0, 3) == 0) {
@@ -94,14 +95,25 @@ class random_cases {
         c.layout = static_cast<table_layout>(between(0, 2));
         c.channels = between(0, 2) == 0 ? static_cast<std::int64_t>(between(2, 4)) : 1;
         c.planes = between(0, 3) == 0 ? static_cast<std::int64_t>(between(2, large ? 3 : 40)) : 1;
+        const std::uint64_t kind = large ? between(0, 3) : 0;
+        const bool long_rows = kind == 1, many_planes = kind == 2;
+        if (long_rows) c.channels = c.planes = 1;
+        if (many_planes) c.planes = static_cast<std::int64_t>(between(300, 1200));
         std::int64_t elements = 0;
         do {
-            c.rows = large ? extent(900, 1300) : extent(0, 1200);
-            c.cols = large ? extent(900, 1300) : extent(0, 1200);
+            c.rows = long_rows     ? extent(500, 900)
+                     : many_planes ? extent(400, 750)
+                     : large       ? extent(900, 1300)
+                                   : extent(0, 1200);
+            c.cols = long_rows     ? extent(1300, 1500)
+                     : many_planes ? extent(400, 750)
+                     : large       ? extent(900, 1300)
+                                   : extent(0, 1200);
             elements = c.rows * c.cols * c.channels * c.planes;
         } while (elements > most || (large && elements < most / 8));
         c.image_gap = gap();
         c.table_gap = gap();
+        c.plane_gap = static_cast<std::int64_t>(between(0, 1));
         c.image_offset = offset();
         c.table_offset = offset();
         c.in_place = c.layout == table_layout::inclusive && !c.squares && size_of(c.input) == size_of(c.table) &&

@@ -4,6 +4,7 @@
 #include "support/rms_error.hpp"
 
 #include "api/registry.hpp"
+#include "support/parameter_choices.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,8 +18,10 @@ class rms_error : public testing::TestWithParam<const algorithm_record*> {};
 TEST_P(rms_error, is_no_worse_than_the_serial_algorithms) {
     const algorithm_record& record = *GetParam();
     const auto expect_no_worse = [&]<typename Pixel, typename Table>() {
-        const auto worse = test::worse_than_serial<Pixel, Table>(record, run_on_host);
-        EXPECT_FALSE(worse) << *worse;
+        for (const parameter_values& values : test::parameter_choices(record)) {
+            const auto worse = test::worse_than_serial<Pixel, Table>(record, run_on_host, values);
+            EXPECT_FALSE(worse) << *worse;
+        }
     };
     expect_no_worse.operator()<float, float>();
     expect_no_worse.operator()<double, double>();

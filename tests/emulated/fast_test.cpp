@@ -4,6 +4,7 @@
 #include "api/registry.hpp"
 #include "cuda/production/records.hpp"
 #include "support/emulation/settings.hpp"
+#include "support/rms_error.hpp"
 #include "verify/conformance.hpp"
 #include "verify/device_runner.hpp"
 
@@ -94,6 +95,17 @@ TEST(emulated_fast, the_pipeline_crosses_groups_of_tiles_and_reuses_its_ring) {
     const emulation::settings device{.resident_blocks = 4, .preemption = 4, .multiprocessors = 1};
     EXPECT_EQ(run_cases(cases, device, 1000000, "path=tiles"), static_cast<int>(cases.size()));
     EXPECT_GT(run_cases(cases, device, 1000000, "path=wave"), 0);
+}
+
+TEST(emulated_fast, has_no_larger_rms_error_than_the_serial_algorithm_on_either_path) {
+    const record_runner run = cuda::device_runner(cuda::workspace_reuse::shared);
+    for (const std::string_view path : {"path=wave", "path=tiles"}) {
+        const parameter_values values = parse_parameters(sat_fast_record, path);
+        const auto worse = test::worse_than_serial<float, float>(sat_fast_record, run, values);
+        EXPECT_FALSE(worse) << *worse;
+        const auto worse_of_doubles = test::worse_than_serial<double, double>(sat_fast_record, run, values);
+        EXPECT_FALSE(worse_of_doubles) << *worse_of_doubles;
+    }
 }
 
 }  // namespace

@@ -9,6 +9,9 @@
 #include "verify/conformance.hpp"
 #include "verify/device_runner.hpp"
 
+#include <boxsum/cuda/sat.hpp>
+#include <boxsum/error.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -174,6 +177,28 @@ TEST(emulated_fast_aligned, a_path_may_be_forced) {
     const emulation::scoped_settings large({.resident_blocks = 2, .multiprocessors = 200});
     EXPECT_EQ(bytes(""), cuda::wave_workspace_bytes(g, 4, 4));
     EXPECT_EQ(bytes("path=tiles"), cuda::tiles_workspace_bytes(g, 4, 4, 200));
+}
+
+/// The registry of this program is that of a build with BOXSUM_ZOO=OFF: the exhibits are there, without kernels.
+TEST(emulated_fast_aligned, exhibits_that_were_not_built_say_so) {
+    const sat_shapes shapes{cuda::device_shape(dtype::u8, 40, 50), cuda::device_shape(dtype::u32, 40, 50)};
+    EXPECT_EQ(cuda::sat_plan(shapes).algorithm().name, "fast");
+    int refused = 0;
+    for (const algorithm_record* record : registry(operation::sat)) {
+        if (record->info.where != backend::cuda || record->info.built) continue;
+        sat_options options;
+        options.algorithm = record->info.name;
+        try {
+            (void)cuda::sat_plan(shapes, options);
+            ADD_FAILURE() << record->info.name << " is planned";
+        } catch (const unsupported& e) {
+            const std::string what = e.what();
+            EXPECT_NE(what.find(record->info.name), std::string::npos) << what;
+            EXPECT_NE(what.find("its kernels were not built into this library"), std::string::npos) << what;
+        }
+        ++refused;
+    }
+    EXPECT_GE(refused, 16);
 }
 
 /// Words of a row of tiles that is nearly all of a table.

@@ -73,7 +73,7 @@ TEST_P(emulated_zoo, has_no_larger_rms_error_than_the_serial_algorithm) {
     const auto& [record, values] = GetParam();
     if (values != parameter_values{}) GTEST_SKIP() << "the order of additions is tested at default parameters";
     const auto worse =
-        test::worse_than_serial<float, float>(*record, cuda::device_runner(cuda::workspace_reuse::fresh), 8);
+        test::worse_than_serial<float, float>(*record, cuda::device_runner(cuda::workspace_reuse::fresh), {}, 8);
     EXPECT_FALSE(worse) << *worse;
 }
 

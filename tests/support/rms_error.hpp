@@ -40,7 +40,7 @@ struct rms_errors {
 };
 template <typename Pixel, typename Table>
 rms_errors rms_errors_of(const algorithm_record& record, std::int64_t rows, std::int64_t cols, std::uint64_t seed,
-                         const record_runner& run) {
+                         const record_runner& run, const parameter_values& values) {
     conformance_case c;
     c.input = dtype_of<Pixel>;
     c.table = dtype_of<Table>;
@@ -62,7 +62,9 @@ rms_errors rms_errors_of(const algorithm_record& record, std::int64_t rows, std:
     const auto* const first = reinterpret_cast<const Pixel*>(memory.image.data());
     const std::vector<Pixel> image(first, first + pixels);
     const expectation sums(p, memory.image.data(), false);
-    run(record, p, memory, {});
+    execution how;
+    how.parameters = values;
+    run(record, p, memory, how);
     return {sums.rms_error(memory.table.data()), sums.rms_error(serial_table<Table>(image, rows, cols, false).data()),
             sums.rms_error(serial_table<Table>(image, rows, cols, true).data())};
 }
@@ -71,7 +73,7 @@ rms_errors rms_errors_of(const algorithm_record& record, std::int64_t rows, std:
 /// neighbouring entries go together, so that few images are few samples.
 template <typename Pixel, typename Table>
 std::optional<std::string> worse_than_serial(const algorithm_record& record, const record_runner& run,
-                                             std::uint64_t images = 4) {
+                                             const parameter_values& values = {}, std::uint64_t images = 4) {
     const double slack = 1.1;
     for (const auto& [rows, cols] : {std::pair{96, 300}, std::pair{301, 64}, std::pair{200, 200}}) {
         conformance_case c;
@@ -79,19 +81,19 @@ std::optional<std::string> worse_than_serial(const algorithm_record& record, con
         c.table = dtype_of<Table>;
         c.rows = rows;
         c.cols = cols;
-        if (!check_support(record, problem_of(c), {})) continue;
+        if (!check_support(record, problem_of(c), values)) continue;
         rms_errors sum;
         for (std::uint64_t seed = 1; seed <= images; ++seed) {
-            const rms_errors one = rms_errors_of<Pixel, Table>(record, rows, cols, seed, run);
+            const rms_errors one = rms_errors_of<Pixel, Table>(record, rows, cols, seed, run, values);
             sum.record += one.record;
             sum.by_rows += one.by_rows;
             sum.by_columns += one.by_columns;
         }
         const double serial = std::max(sum.by_rows, sum.by_columns);
         if (!(sum.record <= slack * serial))
-            return std::string(record.info.name) + ", " + std::to_string(rows) + " x " + std::to_string(cols) +
-                   ": root-mean-square error " + std::to_string(sum.record / serial) +
-                   " times that of the serial algorithm";
+            return std::string(record.info.name) + " (" + format_parameters(record, values) + "), " +
+                   std::to_string(rows) + " x " + std::to_string(cols) + ": root-mean-square error " +
+                   std::to_string(sum.record / serial) + " times that of the serial algorithm";
     }
     return {};
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What scripts/gpu_record.py writes and asks for, without a GPU."""
 
+import fnmatch
 import importlib.util
 import json
 import os
@@ -138,6 +139,16 @@ class Sanitizers(unittest.TestCase):
         for run in runs:
             if not re.search(r"[*:]", run.environment["GTEST_FILTER"]):
                 self.assertEqual(run.environment["GTEST_TOTAL_SHARDS"], "1", run.label)
+
+    def test_every_pattern_of_a_filter_has_a_test(self):
+        """One that was renamed would leave the sanitizers without a word."""
+        names = set()
+        for source in (gpu_record.ROOT / "tests").glob("**/*_test.c*"):
+            for suite, name in re.findall(r"\b(?:TYPED_)?TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", source.read_text(encoding="utf-8")):
+                names.update((f"{suite}.{name}", f"{suite}/0.{name}", f"registry/{suite}.{name}/0"))
+        filters = [chosen for _, chosen, _ in gpu_record.SANITIZED.values()] + [less for _, less in gpu_record.LESS.values()]
+        for pattern in {pattern for chosen in filters for pattern in re.split("[:-]", chosen) if pattern}:
+            self.assertTrue(fnmatch.filter(names, pattern), pattern)
 
 
 if __name__ == "__main__":

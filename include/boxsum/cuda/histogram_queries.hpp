@@ -36,8 +36,8 @@ void box_histograms(const const_any_histogram_view& histograms, const device_box
 
 /// The same for boxes and answers in host memory: boxes are checked as by boxsum::box_histograms().
 template <typename T>
-void box_histograms(const const_any_histogram_view& histograms, std::span<const box> boxes, std::span<T> out,
-                    stream_ref stream, std::int64_t plane = 0);
+BOXSUM_EXPORT void box_histograms(const const_any_histogram_view& histograms, std::span<const box> boxes,
+                                  std::span<T> out, stream_ref stream, std::int64_t plane = 0);
 
 /// The histograms of all windows of a grid, row by row: `out` has window_count() x bins values. Throws as
 /// window_count() and box_histograms_async().
@@ -50,8 +50,8 @@ void window_histograms(const const_any_histogram_view& histograms, const window_
 
 /// The same into host memory.
 template <typename T>
-void window_histograms(const const_any_histogram_view& histograms, const window_grid& grid, std::span<T> out,
-                       stream_ref stream, std::int64_t plane = 0);
+BOXSUM_EXPORT void window_histograms(const const_any_histogram_view& histograms, const window_grid& grid,
+                                     std::span<T> out, stream_ref stream, std::int64_t plane = 0);
 
 extern template void box_histograms(const const_any_histogram_view&, std::span<const box>, std::span<std::uint16_t>,
                                     stream_ref, std::int64_t);
