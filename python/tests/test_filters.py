@@ -231,14 +231,16 @@ def test_parts_of_an_image_and_rows_that_arrive(data):
     border = data.draw(st.sampled_from(["shrink", "reflect", "replicate", "constant", "mirror"]))
     name = data.draw(st.sampled_from(sorted(FILTERS)))
     size = (data.draw(st.integers(1, 9)), data.draw(st.integers(1, 5)))
-    options = {"border": border, **FILTERS[name]}
+    origin = tuple(data.draw(st.integers(-(extent // 2), (extent - 1) // 2)) for extent in size)
+    options = {"border": border, "origin": origin, **FILTERS[name]}
     if channels:
         options["channel_axis"] = -1
     function = getattr(boxsum, name)
     whole = np.asarray(function(image, size, **options))
     row_axis = whole.ndim - image.ndim
 
-    above, below = size[0] // 2, size[0] - 1 - size[0] // 2
+    above = size[0] // 2 + origin[0]
+    below = size[0] - 1 - above
     first = data.draw(st.integers(0, rows - 10))
     end = data.draw(st.integers(first + 10, rows))
     # What the upper and the lower border mirror lies in parts of ten rows.
@@ -250,6 +252,18 @@ def test_parts_of_an_image_and_rows_that_arrive(data):
     blocks = iter(np.split(image, cuts))
     parts = [np.asarray(one) for one in boxsum.filter_rows(function, blocks, size, **options)]
     np.testing.assert_array_equal(np.concatenate(parts, row_axis), whole)
+
+
+@pytest.mark.parametrize("border", [border for border in BORDERS if border != "wrap"])
+def test_rows_that_arrive_by_windows_that_begin_or_end_at_their_pixel(border):
+    image = reference.random_image((12, 5), "int16", 2)
+    for size in range(1, 8):
+        for origin in {-(size // 2), (size - 1) // 2}:
+            for rows in (1, 4, 5):
+                blocks = [image[row : row + rows] for row in range(0, 12, rows)]
+                options = {"border": border, "origin": (origin, 0)}
+                parts = list(boxsum.filter_rows(boxsum.box_filter, blocks, (size, 1), **options))
+                np.testing.assert_array_equal(np.concatenate(parts), boxsum.box_filter(image, (size, 1), **options))
 
 
 def test_rows_that_arrive_are_kept_no_longer_than_needed():
