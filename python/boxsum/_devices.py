@@ -307,6 +307,23 @@ def root(values: Any, negative: float | None) -> None:
             cupy.copyto(values, negative, where=missing)
 
 
+def contrast(pixels: Any, means: Any, deviations: Any, epsilon: float, marks: Any, fill: float) -> None:
+    """Local contrasts where their means are: (pixels - means) / deviations, of at least epsilon; `fill` where the marks,
+    if there are any, are -inf.
+    """
+    if is_tensor(means):
+        means.neg_().add_(pixels.to(means.dtype)).div_(deviations.clamp_(min=epsilon))
+        if marks is not None:
+            means.masked_fill_(marks == -np.inf, fill)
+        return
+    cupy = sys.modules["cupy"]
+    with cupy.cuda.Device(means.data.device_id):
+        cupy.subtract(pixels, means, out=means)
+        cupy.divide(means, cupy.maximum(deviations, epsilon, out=deviations), out=means)
+        if marks is not None:
+            cupy.copyto(means, fill, where=marks == -np.inf)
+
+
 def shares(histograms: Any) -> Any:
     """Histograms divided by their totals; empty ones stay empty."""
     wide = histograms.double() if is_tensor(histograms) else histograms.astype("float64")

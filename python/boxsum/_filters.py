@@ -68,6 +68,7 @@ def box_filter(
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: NumPyArray | None = ...,
+    count: NumPyArray | None = ...,
     threads: int = ...,
 ) -> NumPyArray: ...
 @overload
@@ -90,6 +91,7 @@ def box_filter(
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: ArrayT | None = ...,
+    count: ArrayT | None = ...,
     threads: int = ...,
 ) -> ArrayT: ...
 def box_filter(
@@ -111,6 +113,7 @@ def box_filter(
     dtype: DType | None = None,
     channel_axis: int | None = None,
     out: Any = None,
+    count: Any = None,
     threads: int = 0,
 ) -> Any:
     """Box mean (box blur): every pixel becomes the mean, or the sum, of the window around it.
@@ -141,6 +144,8 @@ def box_filter(
         dtype: Of means the image's (of bool images float64), float32 or float64; of sums int64 for integer images and
             float64 for floating ones or with weights, or int32 or float32.
         channel_axis, out, threads: As in `sat`. ``out`` does not overlap the image.
+        count: An array of the result's shape to write to what counted in each window: the number of pixels (uint32) or,
+            with weights, their sum (float64). Never ``fill``.
 
     Returns:
         An array of the image's shape and library. Window sums of integer images are exact; those of floating ones are
@@ -163,7 +168,7 @@ def box_filter(
     """
     sampling = _sampling(mask, weights, nan, nodata, min_count, fill, part)
     return _core.box_filter(
-        image, size, stat, border, cval, origin, sampling, rounding, dtype, channel_axis, out, threads
+        image, size, stat, border, cval, origin, sampling, rounding, dtype, channel_axis, out, count, threads
     )
 
 
@@ -185,6 +190,7 @@ def variable_box_filter(
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: NumPyArray | None = ...,
+    count: NumPyArray | None = ...,
     threads: int = ...,
 ) -> NumPyArray: ...
 @overload
@@ -205,6 +211,7 @@ def variable_box_filter(
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: ArrayT | None = ...,
+    count: ArrayT | None = ...,
     threads: int = ...,
 ) -> ArrayT: ...
 def variable_box_filter(
@@ -224,6 +231,7 @@ def variable_box_filter(
     dtype: DType | None = None,
     channel_axis: int | None = None,
     out: Any = None,
+    count: Any = None,
     threads: int = 0,
 ) -> Any:
     """Box mean with a radius per pixel: the window of a pixel has 2 * radius + 1 rows and as many columns.
@@ -234,8 +242,8 @@ def variable_box_filter(
         image: As in `box_filter`. Of floating images, means carry an error that grows with the image's sum
             (``docs/concepts.md``).
         radius: (rows, cols), or with the image's batch before; of any integer dtype, 0 to 2^31 - 1.
-        border, cval, mask, weights, nan, nodata, min_count, fill, rounding, dtype, channel_axis, out, threads: As in
-            `box_filter`.
+        border, cval, mask, weights, nan, nodata, min_count, fill, rounding, dtype, channel_axis, out, count, threads: As
+            in `box_filter`. Sums of weights carry an error as means of floating images do.
         largest_radius: No radius exceeds it. Of arrays on a GPU, whose radii nobody looks at, greater ones act as it and
             negative ones as 0.
 
@@ -257,7 +265,7 @@ def variable_box_filter(
     """
     sampling = _sampling(mask, weights, nan, nodata, min_count, fill, None)
     return _core.variable_box_filter(
-        image, _radii(radius), largest_radius, border, cval, sampling, rounding, dtype, channel_axis, out, threads
+        image, _radii(radius), largest_radius, border, cval, sampling, rounding, dtype, channel_axis, out, count, threads
     )
 
 
@@ -473,10 +481,12 @@ def threshold(
     min_count: float | None = ...,
     fill: float | None = ...,
     part: Part | None = ...,
+    origin: Size = ...,
     result: ThresholdResult = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: NumPyArray | None = ...,
+    count: NumPyArray | None = ...,
     threads: int = ...,
 ) -> NumPyArray: ...
 @overload
@@ -498,10 +508,12 @@ def threshold(
     min_count: float | None = ...,
     fill: float | None = ...,
     part: Part | None = ...,
+    origin: Size = ...,
     result: ThresholdResult = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: ArrayT | None = ...,
+    count: ArrayT | None = ...,
     threads: int = ...,
 ) -> ArrayT: ...
 def threshold(
@@ -522,10 +534,12 @@ def threshold(
     min_count: float | None = None,
     fill: float | None = None,
     part: Part | None = None,
+    origin: Size = 0,
     result: ThresholdResult = "mask",
     dtype: DType | None = None,
     channel_axis: int | None = None,
     out: Any = None,
+    count: Any = None,
     threads: int = 0,
 ) -> Any:
     """Adaptive threshold: True where a pixel is above the threshold of its window, or that threshold itself.
@@ -541,8 +555,8 @@ def threshold(
     - ``"phansalkar"``: m (1 + p exp(-q m / (2 r)) + k (s / r - 1)), k = 0.25, p = 2, q = 10 (Phansalkar et al. 2011).
 
     Args:
-        image, size, border, cval, mask, weights, nan, nodata, min_count, fill, part, channel_axis, threads: As
-            in `box_filter`. A pixel that does not count itself has the result ``fill``.
+        image, size, border, cval, origin, mask, weights, nan, nodata, min_count, fill, part, channel_axis, count,
+            threads: As in `box_filter`. A pixel that does not count itself has the result ``fill``.
         method: See above.
         k, p, q: By default the method's.
         r: Of sauvola, singh and phansalkar; by default half the range of the image's dtype: 127.5 for uint8, and 0.5
@@ -569,7 +583,20 @@ def threshold(
     """
     sampling = _sampling(mask, weights, nan, nodata, min_count, fill, part)
     return _core.threshold(
-        image, size, method, (k, r, p, q), border, cval, sampling, result, dtype, channel_axis, out, threads
+        image,
+        size,
+        method,
+        (k, r, p, q),
+        border,
+        cval,
+        origin,
+        sampling,
+        result,
+        dtype,
+        channel_axis,
+        out,
+        count,
+        threads,
     )
 
 
@@ -588,9 +615,11 @@ def local_contrast(
     min_count: float | None = ...,
     fill: float | None = ...,
     part: Part | None = ...,
+    origin: Size = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: NumPyArray | None = ...,
+    count: NumPyArray | None = ...,
     threads: int = ...,
 ) -> NumPyArray: ...
 @overload
@@ -608,9 +637,11 @@ def local_contrast(
     min_count: float | None = ...,
     fill: float | None = ...,
     part: Part | None = ...,
+    origin: Size = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: ArrayT | None = ...,
+    count: ArrayT | None = ...,
     threads: int = ...,
 ) -> ArrayT: ...
 def local_contrast(
@@ -627,16 +658,18 @@ def local_contrast(
     min_count: float | None = None,
     fill: float | None = None,
     part: Part | None = None,
+    origin: Size = 0,
     dtype: DType | None = None,
     channel_axis: int | None = None,
     out: Any = None,
+    count: Any = None,
     threads: int = 0,
 ) -> Any:
     """Local contrast normalisation: (pixel - m) / max(s, epsilon), with the window's mean m and deviation s.
 
     Args:
-        image, size, border, cval, mask, weights, nan, nodata, min_count, fill, part, channel_axis, threads: As
-            in `box_filter`. A pixel that does not count itself has the result ``fill``.
+        image, size, border, cval, origin, mask, weights, nan, nodata, min_count, fill, part, channel_axis, count,
+            threads: As in `box_filter`. A pixel that does not count itself has the result ``fill``.
         epsilon: The smallest divisor, in the image's units: finite, above 0.
         dtype: float32, which is the default and written directly, or float64, from mean and deviation.
         out: An array to write to.
@@ -657,57 +690,38 @@ def local_contrast(
     """
     sampling = _sampling(mask, weights, nan, nodata, min_count, fill, part)
     kind = data_type(np.float32 if dtype is None else dtype, "dtype")
-    if kind == np.float64:
-        return _contrast_in_double(image, size, epsilon, border, cval, sampling, channel_axis, out, threads)
-    if kind != np.float32:
+    if kind != np.float32 and kind != np.float64:
         raise Unsupported(f"dtype: is {kind}, must be float32 or float64")
-    return _core.local_contrast(image, size, epsilon, border, cval, sampling, channel_axis, out, threads)
+    given = image, size, epsilon, border, cval, origin, sampling, channel_axis, out, count, threads
+    return _core.local_contrast(*given) if kind == np.float32 else _contrast_in_double(fill, *given)
 
 
-def _contrast_in_double(
-    image: Any,
-    size: Any,
-    epsilon: float,
-    border: Any,
-    cval: float,
-    sampling: tuple[Any, ...] | None,
-    channel_axis: Any,
-    out: Any,
-    threads: int,
-) -> Any:
-    # What does not count, and epsilon's range, the library's own float32 result tells: no contrast is infinite.
+def _contrast_in_double(fill: float | None, image: Any, size: Any, epsilon: float, *given: Any) -> Any:
+    # What has no result the library's own float32 contrast says, by a number that none is.
     epsilon = real(epsilon, "epsilon")
-    blank = None
-    fill = np.nan
-    if sampling is not None:
-        *which, given, part = sampling
-        if part is not None:
-            raise InvalidArgument(f"part: is {part!r}, contrast in float64 is of whole images")
-        fill = np.nan if given is None else real(given, "fill")
-        marked = _core.local_contrast(
-            image, size, epsilon, border, cval, (*which, -np.inf, None), channel_axis, None, threads
-        )
-        blank = np.isneginf(adapt(marked, "image")[0])
-        sampling = (*which, None, None)
-    elif not 0 < epsilon < np.inf:
+    if not 0 < epsilon < np.inf:
         raise InvalidArgument(f"epsilon: is {epsilon}, must be finite and above 0")
-    mean, deviation = _core.local_statistics(
-        image, size, ("mean", "std"), border, cval, 0, sampling, np.float64, channel_axis, None, threads
-    )
-    pixels, means, deviations = (adapt(one, "image")[0] for one in (image, mean, deviation))
-    np.subtract(pixels, means, out=means)
-    np.divide(means, np.maximum(deviations, epsilon, out=deviations), out=means)
-    if blank is not None:
-        means[blank] = fill
-    if out is None:
-        return mean
-    result, _ = adapt(out, "out")
-    if result.dtype != np.float64:
-        raise Unsupported(f"out: its dtype is {result.dtype}, must be float64")
-    if result.shape != means.shape or not result.flags.writeable:
-        raise InvalidArgument(f"out: its shape is {result.shape}, must be {means.shape}, and to be written to")
-    result[...] = means
-    return out
+    result, deviation, marked, axis, first = _core.contrast_terms(image, size, epsilon, *given)
+    on_device = is_on_device(image)
+    if is_on_device(image):
+        from boxsum import _devices
+
+        pixels, means, deviations = (_devices.own(one, "image") for one in (image, result, deviation))
+    else:
+        pixels, means, deviations = (adapt(one, "image")[0] for one in (image, result, deviation))
+    of_results = [slice(None)] * means.ndim
+    of_results[axis] = slice(first, first + means.shape[axis])
+    pixels = pixels[tuple(of_results)]
+    blank = np.nan if fill is None else float(fill)
+    if is_on_device(image):
+        marks = None if marked is None else _devices.own(marked, "image")
+        _devices.contrast(pixels, means, deviations, epsilon, marks, blank)
+    else:
+        np.subtract(pixels, means, out=means)
+        np.divide(means, np.maximum(deviations, epsilon, out=deviations), out=means)
+        if marked is not None:
+            means[np.isneginf(adapt(marked, "image")[0])] = blank
+    return result
 
 
 @overload
@@ -796,11 +810,13 @@ def guided_filter(
     nodata: float | None = ...,
     min_count: float | None = ...,
     fill: float | None = ...,
+    origin: Size = ...,
     rounding: Rounding = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     guide_channel_axis: int | None = ...,
     out: NumPyArray | None = ...,
+    count: NumPyArray | None = ...,
     threads: int = ...,
 ) -> NumPyArray: ...
 @overload
@@ -817,11 +833,13 @@ def guided_filter(
     nodata: float | None = ...,
     min_count: float | None = ...,
     fill: float | None = ...,
+    origin: Size = ...,
     rounding: Rounding = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     guide_channel_axis: int | None = ...,
     out: ArrayT | None = ...,
+    count: ArrayT | None = ...,
     threads: int = ...,
 ) -> ArrayT: ...
 def guided_filter(
@@ -837,11 +855,13 @@ def guided_filter(
     nodata: float | None = None,
     min_count: float | None = None,
     fill: float | None = None,
+    origin: Size = 0,
     rounding: Rounding = "half_up",
     dtype: DType | None = None,
     channel_axis: int | None = None,
     guide_channel_axis: int | None = None,
     out: Any = None,
+    count: Any = None,
     threads: int = 0,
 ) -> Any:
     """Guided filter: smooths the image and keeps the edges of the guide, at a cost that the window does not change.
@@ -859,6 +879,7 @@ def guided_filter(
             above 0. By default the square of a tenth of the guide's range: 650.25 for uint8, 42948362.25 for uint16,
             0.01 for floating guides and bool.
         border: As in `box_filter`, but not ``"constant"``.
+        origin: As in `box_filter`, of the windows that are fitted; a pixel's result is made of those that contain it.
         mask, weights, nan, nodata, min_count: As in `box_filter`, of the image's pixels: fits are of what counts, and
             there is none where too little does. With ``nan="omit"`` pixels whose guide is NaN do not count, either.
         fill: As in `box_filter`: where no window around a pixel has a fit, where its guide is left out for NaN and,
@@ -866,6 +887,7 @@ def guided_filter(
         rounding: Of results of integer type: ``"half_up"`` or ``"floor"``.
         dtype: The image's (of bool images float64), float32 or float64.
         channel_axis, out, threads: As in `sat`. ``out`` does not overlap the image or the guide.
+        count: As in `box_filter`: what counted in the window around a pixel, of which its own fit is made.
 
     Returns:
         An array of the image's shape and library. Variances do not cancel, so a small epsilon loses no accuracy. On a
@@ -885,7 +907,20 @@ def guided_filter(
     """
     sampling = _sampling(mask, weights, nan, nodata, min_count, fill, None)
     return _core.guided_filter(
-        image, size, guide, epsilon, border, sampling, rounding, dtype, channel_axis, guide_channel_axis, out, threads
+        image,
+        size,
+        guide,
+        epsilon,
+        border,
+        origin,
+        sampling,
+        rounding,
+        dtype,
+        channel_axis,
+        guide_channel_axis,
+        out,
+        count,
+        threads,
     )
 
 
@@ -905,10 +940,12 @@ def non_local_means(
     nodata: float | None = ...,
     min_count: float | None = ...,
     fill: float | None = ...,
+    origin: Size = ...,
     rounding: Rounding = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: NumPyArray | None = ...,
+    count: NumPyArray | None = ...,
     threads: int = ...,
 ) -> NumPyArray: ...
 @overload
@@ -927,10 +964,12 @@ def non_local_means(
     nodata: float | None = ...,
     min_count: float | None = ...,
     fill: float | None = ...,
+    origin: Size = ...,
     rounding: Rounding = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: ArrayT | None = ...,
+    count: ArrayT | None = ...,
     threads: int = ...,
 ) -> ArrayT: ...
 def non_local_means(
@@ -948,10 +987,12 @@ def non_local_means(
     nodata: float | None = None,
     min_count: float | None = None,
     fill: float | None = None,
+    origin: Size = 0,
     rounding: Rounding = "half_up",
     dtype: DType | None = None,
     channel_axis: int | None = None,
     out: Any = None,
+    count: Any = None,
     threads: int = 0,
 ) -> Any:
     """Non-local means: the mean of a search window's pixels, weighted by how alike their surroundings are.
@@ -969,6 +1010,7 @@ def non_local_means(
             units. By default 10 of 255 parts of the range: 10 for uint8, 2570 for uint16, 10 / 255 for bool and floating images.
         noise: Standard deviation of the noise in the image, which no difference is blamed for; in the image's units.
         border, cval: As in `box_filter`.
+        origin: As in `box_filter`, of the search window.
         mask, weights, nan, nodata: As in `box_filter`; the channels of a pixel count together. Patches are compared by
             what counts in both, which takes many times as long with weights.
         min_count: Patches that share fewer pixels that count (or a smaller sum of products of their weights) are not
@@ -977,6 +1019,7 @@ def non_local_means(
         rounding: Of integers: ``"half_up"`` or ``"floor"``.
         dtype: The image's (of bool images float64), float32 or float64.
         channel_axis, out, threads: As in `sat`. ``out`` does not overlap the image.
+        count: As in `box_filter`, but of the pixels whose patches were compared with the pixel's own, for every channel.
 
     Returns:
         An array of the image's shape and library; of floating images within 2**-40 of the search window's largest magnitude,
@@ -996,5 +1039,19 @@ def non_local_means(
     """
     sampling = _sampling(mask, weights, nan, nodata, min_count, fill, None)
     return _core.non_local_means(
-        image, size, patch, strength, noise, border, cval, sampling, rounding, dtype, channel_axis, out, threads
+        image,
+        size,
+        patch,
+        strength,
+        noise,
+        border,
+        cval,
+        origin,
+        sampling,
+        rounding,
+        dtype,
+        channel_axis,
+        out,
+        count,
+        threads,
     )

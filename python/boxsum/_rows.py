@@ -69,12 +69,7 @@ def filter_rows(
     rows = _extents(size, "size")
     above = rows // 2 + _extents(origin, "origin")
     below = rows - 1 - above
-    moved = {} if _is_zero(origin) else {"origin": origin}
-    return _results(function, blocks, size, above, below, {"border": border, **moved, **options})
-
-
-def _is_zero(origin: Any) -> bool:
-    return not np.any(np.asarray(origin))
+    return _results(function, blocks, size, above, below, {"border": border, "origin": origin, **options})
 
 
 def _results(
@@ -87,6 +82,7 @@ def _results(
 ) -> Iterator[Any]:
     kept: NumPyArray | None = None
     wrap: Wrap = None
+    needed = max(above, 1)  # what "mirror" has below the last row begins above it, also where windows do not
     first = done = 0  # the row that is kept first, and that of the next result
     for given in itertools.chain(blocks, [_END]):
         if given is _END:
@@ -113,6 +109,6 @@ def _results(
             results = tuple(map(wrap, results)) if isinstance(results, tuple) else wrap(results)
         yield results
         done = ready
-        drop = max(0, done - above) - first
+        drop = max(0, done - needed) - first
         if drop > 0:
             kept, first = kept[drop:].copy(), first + drop

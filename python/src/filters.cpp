@@ -17,6 +17,7 @@
 #include <boxsum/variable_blur.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <list>
 #include <mutex>
 #include <vector>
@@ -116,17 +117,18 @@ struct filter_arguments {
         return result;
     }
 
+    /// The row of the whole image that the first row of results is of.
+    std::int64_t first_result() const {
+        const std::int64_t first = part.at.row == 0 ? 0 : part.at.row + options.window.above;
+        return part.results.end > 0 ? std::max(first, part.results.first) : first;
+    }
+
     result_shape shape(element type) const {
         std::int64_t rows = in.array.extent[static_cast<std::size_t>(in.roles.rows())];
         if (part.given()) {
             const std::int64_t end = part.at.row + rows;
-            std::int64_t first = part.at.row == 0 ? 0 : part.at.row + options.window.above;
-            std::int64_t last = end == part.whole.rows ? end : end - options.window.below;
-            if (part.results.end > 0) {
-                first = std::max(first, part.results.first);
-                last = std::min(last, part.results.end);
-            }
-            rows = last - first;
+            const std::int64_t last = end == part.whole.rows ? end : end - options.window.below;
+            rows = (part.results.end > 0 ? std::min(last, part.results.end) : last) - first_result();
             if (rows < 1)
                 throw invalid_argument("part: rows " + std::to_string(part.at.row) + " to " + std::to_string(end - 1) +
                                        " have no row whose window lies in them");
@@ -173,6 +175,18 @@ struct filter_arguments {
     }
 };
 
+/// What counted in each window, where the caller has an array for it.
+struct count_argument {
+    std::optional<result_argument> array;
+    any_view view;  ///< as of filter_outputs
+
+    count_argument(nb::handle count, const filter_arguments& given) {
+        if (count.is_none()) return;
+        array.emplace(count, "count", given.in, given.shape(given.count_type()));
+        view = array->view;
+    }
+};
+
 rounding_mode rounding_argument(nb::handle rounding) {
     const std::string_view word = text_argument(rounding, "rounding");
     if (word != "half_up" && word != "floor") refuse_word("rounding", word, "'half_up', 'floor'");
@@ -181,7 +195,7 @@ rounding_mode rounding_argument(nb::handle rounding) {
 
 nb::object py_box_filter(nb::handle image, nb::handle size, nb::handle stat, nb::handle border, nb::handle cval,
                          nb::handle origin, nb::handle sampling, nb::handle rounding, nb::handle dtype,
-                         nb::handle channel_axis, nb::handle out, nb::handle threads) {
+                         nb::handle channel_axis, nb::handle out, nb::handle count, nb::handle threads) {
     filter_arguments given(image, size, border, cval, origin, sampling, channel_axis, threads);
     const std::string_view word = text_argument(stat, "stat");
     if (word != "mean" && word != "sum") refuse_word("stat", word, "'mean', 'sum'");
@@ -189,25 +203,28 @@ nb::object py_box_filter(nb::handle image, nb::handle size, nb::handle stat, nb:
     const bool sums = word == "sum";
     const result_argument result(out, "out", given.in,
                                  given.shape(sums ? given.sum_type(dtype) : given.mean_type(dtype)));
+    const count_argument counts(count, given);
     const filter_inputs inputs = given.inputs();
+    const window_outputs of_sums{.sum = result.view, .count = counts.view};
+    const filter_outputs of_means{result.view, counts.view};
     if (sums)
         compute(
-            given.in, [&] { local_statistics(inputs, {.sum = result.view}, given.options); },
+            given.in, [&] { local_statistics(inputs, of_sums, given.options); },
             [&](cuda::workspace& workspace, cuda::stream_ref stream) {
-                cuda::local_statistics_async(inputs, {.sum = result.view}, workspace, stream, given.options);
+                cuda::local_statistics_async(inputs, of_sums, workspace, stream, given.options);
             });
     else
         compute(
-            given.in, [&] { box_filter(inputs, {result.view}, given.options); },
+            given.in, [&] { box_filter(inputs, of_means, given.options); },
             [&](cuda::workspace& workspace, cuda::stream_ref stream) {
-                cuda::box_filter_async(inputs, {result.view}, workspace, stream, given.options);
+                cuda::box_filter_async(inputs, of_means, workspace, stream, given.options);
             });
     return result.finish(given.in);
 }
 
 nb::object py_variable_box_filter(nb::handle image, nb::handle radius, nb::handle largest_radius, nb::handle border,
                                   nb::handle cval, nb::handle sampling, nb::handle rounding, nb::handle dtype,
-                                  nb::handle channel_axis, nb::handle out, nb::handle threads) {
+                                  nb::handle channel_axis, nb::handle out, nb::handle count, nb::handle threads) {
     filter_arguments given(image, nb::none(), border, cval, nb::int_(0), sampling, channel_axis, threads);
     given.options.rounding = rounding_argument(rounding);
     const companion_argument radii(radius, "radius", given.in);
@@ -215,10 +232,12 @@ nb::object py_variable_box_filter(nb::handle image, nb::handle radius, nb::handl
     variable_inputs inputs{given.in.view, radii.view};
     if (!largest_radius.is_none()) inputs.largest_radius = integer_argument(largest_radius, "largest_radius");
     given.sampling.add_to(inputs);
+    const count_argument counts(count, given);
+    const filter_outputs outputs{result.view, counts.view};
     compute(
-        given.in, [&] { variable_box_filter(inputs, {result.view}, given.options); },
+        given.in, [&] { variable_box_filter(inputs, outputs, given.options); },
         [&](cuda::workspace& workspace, cuda::stream_ref stream) {
-            cuda::variable_box_filter_async(inputs, {result.view}, workspace, stream, given.options);
+            cuda::variable_box_filter_async(inputs, outputs, workspace, stream, given.options);
         });
     return result.finish(given.in);
 }
@@ -302,9 +321,10 @@ threshold_output output_argument(nb::handle result) {
 
 /// `parameters`: (k, r, p, q), each None or a number.
 nb::object py_threshold(nb::handle image, nb::handle size, nb::handle method, nb::handle parameters, nb::handle border,
-                        nb::handle cval, nb::handle sampling, nb::handle result_kind, nb::handle dtype,
-                        nb::handle channel_axis, nb::handle out, nb::handle threads) {
-    const filter_arguments given(image, size, border, cval, nb::int_(0), sampling, channel_axis, threads);
+                        nb::handle cval, nb::handle origin, nb::handle sampling, nb::handle result_kind,
+                        nb::handle dtype, nb::handle channel_axis, nb::handle out, nb::handle count,
+                        nb::handle threads) {
+    const filter_arguments given(image, size, border, cval, origin, sampling, channel_axis, threads);
     const std::string_view word = text_argument(method, "method");
     const auto known = threshold_from_name(word);
     if (!known) refuse_word("method", word, "'bradley', 'niblack', 'sauvola', 'wolf', 'nick', 'singh', 'phansalkar'");
@@ -324,27 +344,65 @@ nb::object py_threshold(nb::handle image, nb::handle size, nb::handle method, nb
         throw unsupported("dtype: is " + std::string(name_of(real)) + ", must be float32 or float64");
     const element type = itself ? real : rule.output == threshold_output::zero_one ? element::boolean : element::u8;
     const result_argument result(out, "out", given.in, given.shape(type));
+    const count_argument counts(count, given);
     const filter_inputs inputs = given.inputs();
+    const filter_outputs outputs{result.view, counts.view};
     compute(
-        given.in, [&] { adaptive_threshold(inputs, {result.view}, rule, given.options); },
+        given.in, [&] { adaptive_threshold(inputs, outputs, rule, given.options); },
         [&](cuda::workspace& workspace, cuda::stream_ref stream) {
-            cuda::adaptive_threshold_async(inputs, {result.view}, workspace, stream, rule, given.options);
+            cuda::adaptive_threshold_async(inputs, outputs, workspace, stream, rule, given.options);
         });
     return result.finish(given.in);
 }
 
 nb::object py_local_contrast(nb::handle image, nb::handle size, nb::handle epsilon, nb::handle border, nb::handle cval,
-                             nb::handle sampling, nb::handle channel_axis, nb::handle out, nb::handle threads) {
-    const filter_arguments given(image, size, border, cval, nb::int_(0), sampling, channel_axis, threads);
+                             nb::handle origin, nb::handle sampling, nb::handle channel_axis, nb::handle out,
+                             nb::handle count, nb::handle threads) {
+    const filter_arguments given(image, size, border, cval, origin, sampling, channel_axis, threads);
     const result_argument result(out, "out", given.in, given.shape(element::f32));
+    const count_argument counts(count, given);
     const double smallest = real_argument(epsilon, "epsilon");
     const filter_inputs inputs = given.inputs();
+    const filter_outputs outputs{result.view, counts.view};
     compute(
-        given.in, [&] { local_contrast(inputs, {result.view}, {smallest}, given.options); },
+        given.in, [&] { local_contrast(inputs, outputs, {smallest}, given.options); },
         [&](cuda::workspace& workspace, cuda::stream_ref stream) {
-            cuda::local_contrast_async(inputs, {result.view}, workspace, stream, {smallest}, given.options);
+            cuda::local_contrast_async(inputs, outputs, workspace, stream, {smallest}, given.options);
         });
     return result.finish(given.in);
+}
+
+/// What contrasts in float64 are made of: (means, in `out` where that is given; deviations; contrasts in float32, which
+/// are -inf where there is none, or None where every pixel has one; the axis of rows; the image's row that the first
+/// result is of).
+nb::object py_contrast_terms(nb::handle image, nb::handle size, nb::handle epsilon, nb::handle border, nb::handle cval,
+                             nb::handle origin, nb::handle sampling, nb::handle channel_axis, nb::handle out,
+                             nb::handle count, nb::handle threads) {
+    filter_arguments given(image, size, border, cval, origin, sampling, channel_axis, threads);
+    const result_argument mean(out, "out", given.in, given.shape(element::f64));
+    const result_argument deviation(nb::none(), "deviation", given.in, given.shape(element::f64));
+    const count_argument counts(count, given);
+    std::optional<result_argument> marked;
+    if (!sampling.is_none()) marked.emplace(nb::none(), "marked", given.in, given.shape(element::f32));
+    const double smallest = real_argument(epsilon, "epsilon");
+    filter_options marking = given.options;
+    marking.fill = -std::numeric_limits<double>::infinity();
+    given.options.fill.reset();
+    const filter_inputs inputs = given.inputs();
+    const window_outputs moments{.mean = mean.view, .deviation = deviation.view, .count = counts.view};
+    compute(
+        given.in,
+        [&] {
+            local_statistics(inputs, moments, given.options);
+            if (marked) local_contrast(inputs, {marked->view}, {smallest}, marking);
+        },
+        [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+            cuda::local_statistics_async(inputs, moments, workspace, stream, given.options);
+            if (marked) cuda::local_contrast_async(inputs, {marked->view}, workspace, stream, {smallest}, marking);
+        });
+    return nb::make_tuple(mean.finish(given.in), deviation.finish(given.in),
+                          marked ? marked->finish(given.in) : nb::object(nb::none()), given.in.roles.rows(),
+                          given.first_result() - given.part.at.row);
 }
 
 /// Of an image whose channels are looked at together.
@@ -357,11 +415,12 @@ void require_few_channels(const image_argument& in) {
 }
 
 nb::object py_guided_filter(nb::handle image, nb::handle size, nb::handle guide, nb::handle epsilon, nb::handle border,
-                            nb::handle sampling, nb::handle rounding, nb::handle dtype, nb::handle channel_axis,
-                            nb::handle guide_channel_axis, nb::handle out, nb::handle threads) {
+                            nb::handle origin, nb::handle sampling, nb::handle rounding, nb::handle dtype,
+                            nb::handle channel_axis, nb::handle guide_channel_axis, nb::handle out, nb::handle count,
+                            nb::handle threads) {
     // Rows of both are rows.
     constexpr role_rules in_order{.may_swap = false};
-    filter_arguments given(image, size, border, nb::int_(0), nb::int_(0), sampling, channel_axis, threads, in_order);
+    filter_arguments given(image, size, border, nb::int_(0), origin, sampling, channel_axis, threads, in_order);
     given.options.rounding = rounding_argument(rounding);
     std::optional<image_argument> by;
     if (!guide.is_none()) {
@@ -382,21 +441,22 @@ nb::object py_guided_filter(nb::handle image, nb::handle size, nb::handle guide,
     if (guiding == element::boolean && !rule.epsilon) rule.epsilon = 0.01;  // of values from 0 to 1
     if (by) require_same_place(by->array, given.in.array);
     if (by && by->empty && !given.in.empty) throw invalid_argument("guide: has no pixels, but the image has");
+    const count_argument counts(count, given);
+    const filter_outputs outputs{result.view, counts.view};
     compute(
-        given.in, [&] { guided_filter(inputs, {result.view}, rule, given.options); },
+        given.in, [&] { guided_filter(inputs, outputs, rule, given.options); },
         [&](cuda::workspace& workspace, cuda::stream_ref stream) {
-            cuda::guided_filter_async(inputs, {result.view}, workspace, stream, rule, given.options);
+            cuda::guided_filter_async(inputs, outputs, workspace, stream, rule, given.options);
         });
     return result.finish(given.in);
 }
 
 nb::object py_non_local_means(nb::handle image, nb::handle size, nb::handle patch, nb::handle strength,
-                              nb::handle noise, nb::handle border, nb::handle cval, nb::handle sampling,
-                              nb::handle rounding, nb::handle dtype, nb::handle channel_axis, nb::handle out,
-                              nb::handle threads) {
+                              nb::handle noise, nb::handle border, nb::handle cval, nb::handle origin,
+                              nb::handle sampling, nb::handle rounding, nb::handle dtype, nb::handle channel_axis,
+                              nb::handle out, nb::handle count, nb::handle threads) {
     // Channels have one weight, wherever they lie.
-    filter_arguments given(image, size, border, cval, nb::int_(0), sampling, channel_axis, threads,
-                           {.interleave = true});
+    filter_arguments given(image, size, border, cval, origin, sampling, channel_axis, threads, {.interleave = true});
     require_few_channels(given.in);
     given.options.rounding = rounding_argument(rounding);
     const auto [rows, cols] = rows_and_cols(patch, "patch");
@@ -409,10 +469,12 @@ nb::object py_non_local_means(nb::handle image, nb::handle size, nb::handle patc
     if (given.in.array.type == element::boolean && !rule.strength) rule.strength = 10. / 255;
     non_local_inputs inputs{given.in.view};
     given.sampling.add_to(inputs);
+    const count_argument counts(count, given);
+    const filter_outputs outputs{result.view, counts.view};
     compute(
-        given.in, [&] { non_local_means(inputs, {result.view}, rule, given.options); },
+        given.in, [&] { non_local_means(inputs, outputs, rule, given.options); },
         [&](cuda::workspace& workspace, cuda::stream_ref stream) {
-            cuda::non_local_means_async(inputs, {result.view}, workspace, stream, rule, given.options);
+            cuda::non_local_means_async(inputs, outputs, workspace, stream, rule, given.options);
         });
     return result.finish(given.in);
 }
@@ -509,6 +571,7 @@ void bind_filters(nb::module_& module) {
     define(module, "local_statistics", py_local_statistics);
     define(module, "threshold", py_threshold);
     define(module, "local_contrast", py_local_contrast);
+    define(module, "contrast_terms", py_contrast_terms);
     define(module, "guided_filter", py_guided_filter);
     define(module, "non_local_means", py_non_local_means);
     define(module, "convolve", py_convolve);

@@ -68,23 +68,27 @@ def test_means_and_sums_of_wider_types(dtype):
 def test_statistics_and_what_is_made_of_them(data):
     dtype = data.draw(st.sampled_from(["uint8", "int16", "float64"]))
     image = reference.random_image((data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))), dtype, 3)
-    size = data.draw(st.integers(1, 5))
+    size = (data.draw(st.integers(1, 5)), data.draw(st.integers(1, 5)))
+    origin = tuple(data.draw(st.integers(-(extent // 2), (extent - 1) // 2)) for extent in size)
     border = data.draw(st.sampled_from(BORDERS))
-    lists = reference.windows(image, (size, size), border)
+    lists = reference.windows(image, size, border, 0, origin)
+    given = {"border": border, "origin": origin}
     means = reference.each(lists, reference.mean, float)
     variances = reference.each(lists, reference.variance, float)
     order = data.draw(st.permutations(["mean", "var", "std"]))
-    results = dict(zip(order, boxsum.local_statistics(image, size, results=order, border=border), strict=True))
+    results = dict(zip(order, boxsum.local_statistics(image, size, results=order, **given), strict=True))
     scale = float(np.abs(image.astype(float)).max()) + 1
     np.testing.assert_allclose(results["mean"], means, rtol=1e-14, atol=1e-14 * scale)
     np.testing.assert_allclose(results["var"], variances, rtol=1e-13, atol=1e-14 * scale**2)
     np.testing.assert_allclose(results["std"], np.sqrt(variances), rtol=1e-13, atol=1e-7 * scale)
     assert (results["var"] >= 0).all()
 
-    contrast = boxsum.local_contrast(image, size, epsilon=0.5, border=border)
+    contrast = boxsum.local_contrast(image, size, epsilon=0.5, **given)
     expected = (image - means) / np.maximum(np.sqrt(variances), 0.5)
     assert contrast.dtype == np.float32
     np.testing.assert_allclose(contrast, expected, rtol=1e-5, atol=1e-5)
+    precise = boxsum.local_contrast(image, size, epsilon=0.5, dtype="float64", **given)
+    np.testing.assert_allclose(precise, expected, rtol=1e-6, atol=1e-6)
 
     pixels, deviations = image.astype(float), np.sqrt(variances)
     half = {"uint8": 127.5, "int16": 32767.5, "float64": 0.5}[dtype]
@@ -100,14 +104,14 @@ def test_statistics_and_what_is_made_of_them(data):
     for method, threshold in thresholds.items():
         if not np.isfinite(threshold).all() or np.abs(threshold).max() > 1e12:
             continue  # where phansalkar's exponential leaves all images
-        given_threshold = boxsum.threshold(image, size, method=method, border=border, result="threshold")
+        given_threshold = boxsum.threshold(image, size, method=method, **given, result="threshold")
         assert given_threshold.dtype == np.float64
         np.testing.assert_allclose(given_threshold, threshold, rtol=1e-9, atol=1e-7 * scale)
-        mask = boxsum.threshold(image, size, method=method, border=border)
+        mask = boxsum.threshold(image, size, method=method, **given)
         assert mask.dtype == np.bool_
         clear = np.abs(pixels - threshold) > 1e-7 * scale
         np.testing.assert_array_equal(mask[clear], (pixels > threshold)[clear])
-        binary = boxsum.threshold(image, size, method=method, border=border, result="binary")
+        binary = boxsum.threshold(image, size, method=method, **given, result="binary")
         np.testing.assert_array_equal(binary, mask.astype(np.uint8) * 255)
         assert set(np.unique(mask.view(np.uint8))) <= {0, 1}
 
@@ -227,14 +231,16 @@ def test_parts_of_an_image_and_rows_that_arrive(data):
     border = data.draw(st.sampled_from(["shrink", "reflect", "replicate", "constant", "mirror"]))
     name = data.draw(st.sampled_from(sorted(FILTERS)))
     size = (data.draw(st.integers(1, 9)), data.draw(st.integers(1, 5)))
-    options = {"border": border, **FILTERS[name]}
+    origin = tuple(data.draw(st.integers(-(extent // 2), (extent - 1) // 2)) for extent in size)
+    options = {"border": border, "origin": origin, **FILTERS[name]}
     if channels:
         options["channel_axis"] = -1
     function = getattr(boxsum, name)
     whole = np.asarray(function(image, size, **options))
     row_axis = whole.ndim - image.ndim
 
-    above, below = size[0] // 2, size[0] - 1 - size[0] // 2
+    above = size[0] // 2 + origin[0]
+    below = size[0] - 1 - above
     first = data.draw(st.integers(0, rows - 10))
     end = data.draw(st.integers(first + 10, rows))
     # What the upper and the lower border mirror lies in parts of ten rows.
@@ -246,6 +252,18 @@ def test_parts_of_an_image_and_rows_that_arrive(data):
     blocks = iter(np.split(image, cuts))
     parts = [np.asarray(one) for one in boxsum.filter_rows(function, blocks, size, **options)]
     np.testing.assert_array_equal(np.concatenate(parts, row_axis), whole)
+
+
+@pytest.mark.parametrize("border", [border for border in BORDERS if border != "wrap"])
+def test_rows_that_arrive_by_windows_that_begin_or_end_at_their_pixel(border):
+    image = reference.random_image((12, 5), "int16", 2)
+    for size in range(1, 8):
+        for origin in {-(size // 2), (size - 1) // 2}:
+            for rows in (1, 4, 5):
+                blocks = [image[row : row + rows] for row in range(0, 12, rows)]
+                options = {"border": border, "origin": (origin, 0)}
+                parts = list(boxsum.filter_rows(boxsum.box_filter, blocks, (size, 1), **options))
+                np.testing.assert_array_equal(np.concatenate(parts), boxsum.box_filter(image, (size, 1), **options))
 
 
 def test_rows_that_arrive_are_kept_no_longer_than_needed():
@@ -284,7 +302,7 @@ def test_contrast_in_double(dtype):
     mean, std = boxsum.local_statistics(image, (3, 5), channel_axis=-1, dtype="float64")
     np.testing.assert_array_equal(double, (image - mean) / np.maximum(std, 0.25))
     plane = np.asfortranarray(image[0, ..., 0])
-    out = np.full(plane.shape, np.nan)
+    out = np.full_like(plane, np.nan, dtype=float)
     assert boxsum.local_contrast(plane, (3, 5), epsilon=0.25, dtype=float, out=out) is out
     np.testing.assert_allclose(out, double[0, ..., 0], rtol=0, atol=1e-10)  # rows and columns in the other order
     mask = np.random.default_rng(3).integers(0, 2, plane.shape).astype(bool)
@@ -295,6 +313,26 @@ def test_contrast_in_double(dtype):
         np.testing.assert_allclose(single, double, rtol=1e-5, atol=1e-5)
         blank = np.isnan(double) if fill is None else double == fill
         assert blank[~mask].all() and not blank[mask].all()
+    with pytest.raises(ValueError, match="out: its strides are none"):
+        boxsum.local_contrast(plane, 3, dtype="float64", out=np.empty(plane.shape))
+    with pytest.raises(ValueError, match=r"out: its shape is \(9, 10\), must be \(9, 11\)"):
+        boxsum.local_contrast(plane, 3, dtype="float64", out=np.empty((9, 10)))
+    with pytest.raises(TypeError, match="fill: is 'x', must be a real number"):
+        boxsum.local_contrast(plane, 3, dtype="float64", fill="x")
+
+
+@pytest.mark.parametrize("channels", [(), (3,)])
+def test_contrast_in_double_of_parts(channels):
+    image = reference.random_image((30, 11, *channels), "int16", 6)
+    options = {"dtype": "float64", "origin": (1, 0), **({"channel_axis": -1} if channels else {})}
+    for more in ({}, {"nodata": int(image.flat[40]), "min_count": 3, "fill": 8}):
+        whole = boxsum.local_contrast(image, (4, 3), **options, **more)
+        part = boxsum.local_contrast(image[8:20], (4, 3), part=(8, 30), **options, **more)
+        np.testing.assert_array_equal(part, whole[11:20])
+        asked = boxsum.local_contrast(image[8:20], (4, 3), part=(8, 30, 13, 17), **options, **more)
+        np.testing.assert_array_equal(asked, whole[13:17])
+        parts = boxsum.filter_rows(boxsum.local_contrast, np.split(image, 5), (4, 3), **options, **more)
+        np.testing.assert_array_equal(np.concatenate(list(parts)), whole)
 
 
 @pytest.mark.parametrize("direction", ["convolution", "correlation"])
@@ -523,11 +561,11 @@ def test_exact_where_floats_are_not():
     assert result[150, 150] == float(Fraction(int(lists[150:451, 150:451].sum()), 301 * 301))
 
 
-def _guided(image, guide, size, border, epsilon):
+def _guided(image, guide, size, border, epsilon, origin=(0, 0)):
     """The definition, of one channel and a guide of (rows, cols, channels)."""
     rows, cols, channels = guide.shape
-    planes = [reference.windows(guide[..., i].astype(float), size, border) for i in range(channels)]
-    pixels = reference.windows(image.astype(float), size, border)
+    planes = [reference.windows(guide[..., i].astype(float), size, border, 0, origin) for i in range(channels)]
+    pixels = reference.windows(image.astype(float), size, border, 0, origin)
     fits = np.empty((rows, cols, channels + 1))
     for r, c in np.ndindex(rows, cols):
         x, p = np.array([plane[r][c] for plane in planes]), np.array(pixels[r][c])
@@ -535,7 +573,9 @@ def _guided(image, guide, size, border, epsilon):
         covariance = centred @ centred.T / p.size + epsilon * np.eye(channels)
         a = np.linalg.solve(covariance, centred @ (p - p.mean()) / p.size)
         fits[r, c] = [*a, p.mean() - a @ x.mean(1)]
-    means = [reference.windows(fits[..., i], size, border) for i in range(channels + 1)]
+    # The windows that contain a pixel reach as far from it as its own does on the other side.
+    others = [extent - 1 - 2 * (extent // 2) - moved for extent, moved in zip(size, origin)]
+    means = [reference.windows(fits[..., i], size, border, 0, others) for i in range(channels + 1)]
     result = np.empty((rows, cols))
     for r, c in np.ndindex(rows, cols):
         *a, b = [np.mean(mean[r][c]) for mean in means]
@@ -559,6 +599,17 @@ def test_guided_filter(border):
             boxsum.guided_filter(both, size, channel_axis=-1, **given), np.stack([found, 2 * found], -1), atol=1e-9
         )
         np.testing.assert_array_equal(boxsum.guided_filter(np.asfortranarray(image), size, **given), found)
+    for size, origin in (((4, 3), (0, 1)), ((2, 5), (-1, -2)), ((3, 4), (1, 1))):
+        expected = _guided(image, image[..., None], size, border, epsilon, origin)
+        alone = {"epsilon": epsilon, "border": border, "origin": origin}
+        np.testing.assert_allclose(boxsum.guided_filter(image, size, **alone), expected, atol=1e-9)
+        expected = _guided(image, guide, size, border, epsilon, origin)
+        by_colours = boxsum.guided_filter(image, size, origin=origin, **given)
+        np.testing.assert_allclose(by_colours, expected, atol=1e-9)
+        turned = np.asfortranarray(image)
+        np.testing.assert_array_equal(boxsum.guided_filter(turned, size, origin=origin, **given), by_colours)
+    with pytest.raises(ValueError, match="origin: is 2, must be -1 to 1 for a size of 3"):
+        boxsum.guided_filter(image, 3, origin=2)
     with pytest.raises(ValueError, match="guide: has no pixels, but the image has"):
         boxsum.guided_filter(image, 3, guide=image[:0])
     with pytest.raises(ValueError, match="guide: cols is 9, but that of the image is 8"):
@@ -575,11 +626,12 @@ def test_guided_filter(border):
         np.testing.assert_array_equal(boxsum.guided_filter(image, (5, 3), guide=planes, **given), found)
 
 
-def _non_local(image, size, patch, strength, noise, border):
+def _non_local(image, size, patch, strength, noise, border, origin=(0, 0)):
     """The definition, of an image (rows, cols, channels)."""
     rows, cols, channels = image.shape
     mode = {"reflect": "symmetric", "mirror": "reflect", "replicate": "edge", "wrap": "wrap", "shrink": "constant", "constant": "constant"}[border]
-    reach = [s // 2 + p // 2 for s, p in zip(size, patch)]
+    reach = [s + p // 2 for s, p in zip(size, patch)]
+    before = [extent // 2 + moved for extent, moved in zip(size, origin)]
     padded = np.pad(image.astype(float), [(reach[0],) * 2, (reach[1],) * 2, (0, 0)], mode)
     there = np.pad(np.ones((rows, cols)), [(reach[0],) * 2, (reach[1],) * 2], "constant" if border == "shrink" else "edge")
     result = np.empty(image.shape)
@@ -591,8 +643,8 @@ def _non_local(image, size, patch, strength, noise, border):
     for r, c in np.ndindex(rows, cols):
         y, x = r + reach[0], c + reach[1]
         weights, values = 0.0, np.zeros(channels)
-        for i in range(y - size[0] // 2, y + size[0] // 2 + 1):
-            for j in range(x - size[1] // 2, x + size[1] // 2 + 1):
+        for i in range(y - before[0], y - before[0] + size[0]):
+            for j in range(x - before[1], x - before[1] + size[1]):
                 if not there[i, j]:
                     continue
                 both = around(there, i, j) * around(there, y, x)
@@ -616,6 +668,13 @@ def test_non_local_means(border):
     np.testing.assert_allclose(boxsum.non_local_means(image[..., 0], (5, 3), **given), one, atol=1e-11)
     turned = boxsum.non_local_means(np.asfortranarray(image[..., 0]), (5, 3), **given)
     np.testing.assert_allclose(turned, one, atol=1e-11)
+    for size, origin in (((5, 4), (-2, 1)), ((3, 2), (1, -1))):
+        expected = _non_local(image, size, (3, 5), 0.3, 0.1, border, origin)
+        moved = boxsum.non_local_means(image, size, origin=origin, channel_axis=-1, **given)
+        np.testing.assert_allclose(moved, expected, atol=1e-11)
+        turned = np.asfortranarray(image[..., 0])
+        one = boxsum.non_local_means(image[..., 0], size, origin=origin, **given)
+        np.testing.assert_allclose(boxsum.non_local_means(turned, size, origin=origin, **given), one, atol=1e-11)
     bytes_ = (image[..., 0] * 255).astype(np.uint8)
     expected = _non_local(bytes_[..., None], (5, 5), (3, 3), 10, 0, border)[..., 0]
     found = boxsum.non_local_means(bytes_, 5, patch=3, border=border, dtype="float64")
@@ -729,6 +788,57 @@ def test_guided_filter_of_pixels_that_count() -> None:
     assert (itself[~mask] == -9).all() and (itself[mask] > 0).all()
     with pytest.raises(TypeError, match="weights: their dtype is float64"):
         boxsum.guided_filter(image, 5, weights=guide)
+
+
+def test_how_much_counted() -> None:
+    """`count` of filters with one result beside that of `local_statistics`, and where it means something else."""
+    rng = np.random.default_rng(6)
+    image = reference.random_image((9, 11), "float64", 7)
+    mask = rng.integers(0, 3, image.shape) > 0
+    weights = (rng.integers(0, 5, image.shape) / 4).astype(np.float32)
+    for samples in ({}, {"mask": mask}, {"mask": mask, "weights": weights}):
+        kind = np.float64 if "weights" in samples else np.uint32
+        given = {"origin": (0, 1), "border": "mirror", **samples}
+        (expected,) = boxsum.local_statistics(image, (4, 3), results=("count",), **given)
+        for filtered, name, more in (
+            (boxsum.box_filter, "mean", {}),
+            (boxsum.box_filter, "sum", {"stat": "sum"}),
+            (boxsum.threshold, "threshold", {}),
+            (boxsum.local_contrast, "contrast", {}),
+            (boxsum.local_contrast, "contrast in double", {"dtype": "float64"}),
+            (boxsum.guided_filter, "guided", {}),
+        ):
+            count = np.full(image.shape, 99, kind)
+            result = filtered(image, (4, 3), count=count, **given, **more)
+            np.testing.assert_array_equal(count, expected, err_msg=name)
+            np.testing.assert_allclose(result, filtered(image, (4, 3), **given, **more), rtol=1e-6)
+        radius = rng.integers(0, 4, image.shape)
+        counting = mask * (weights.astype(float) if "weights" in samples else 1) if samples else np.ones(image.shape)
+        count = np.empty(image.shape, kind)
+        boxsum.variable_box_filter(image, radius, border="shrink", count=count, **samples)
+        for r, c in np.ndindex(*image.shape):
+            k = radius[r, c]
+            assert count[r, c] == counting[max(r - k, 0) : r + k + 1, max(c - k, 0) : c + k + 1].sum()
+        # Of patches of one pixel: a pixel that counts was compared with all that count, another one with none.
+        boxsum.non_local_means(image, (4, 3), patch=1, strength=1e9, count=count, **given)
+        np.testing.assert_array_equal(count, np.where(counting > 0, expected, 0))
+    rows = np.empty((4, 11), np.uint32)
+    boxsum.box_filter(image[2:8], 3, mask=mask[2:8], part=(2, 9), count=rows)
+    (expected,) = boxsum.local_statistics(image, 3, results=("count",), mask=mask)
+    np.testing.assert_array_equal(rows, expected[3:7])
+    colours = np.stack([image] * 3, -1)
+    counts = np.empty(colours.shape, np.uint32)
+    boxsum.non_local_means(colours, 3, patch=3, channel_axis=-1, border="wrap", count=counts)
+    assert (counts == 9).all()
+    with pytest.raises(TypeError, match="count: its dtype is int64, must be uint32"):
+        boxsum.box_filter(image, 3, count=np.empty(image.shape, np.int64))
+    with pytest.raises(TypeError, match="count: its dtype is uint32, must be float64"):
+        boxsum.guided_filter(image, 3, weights=weights, count=np.empty(image.shape, np.uint32))
+    with pytest.raises(ValueError, match=r"count: its shape is \(9, 10\), must be \(9, 11\)"):
+        boxsum.non_local_means(image, 3, count=np.empty((9, 10), np.uint32))
+    one = np.empty(image.shape, np.float64)
+    with pytest.raises(ValueError, match="count: overlaps out"):
+        boxsum.variable_box_filter(image, radius, weights=weights, out=one, count=one)
 
 
 def test_non_local_means_of_pixels_that_count() -> None:

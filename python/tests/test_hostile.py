@@ -303,6 +303,9 @@ OVERLAPS = {
     ),
     "threshold": (lambda x, out: boxsum.threshold(x, 3, out=out), "uint8", "bool", "image"),
     "local_contrast": (lambda x, out: boxsum.local_contrast(x, 3, out=out), "float32", "float32", "image"),
+    "local_contrast, double": (
+        lambda x, out: boxsum.local_contrast(x, 3, dtype="float64", out=out), "float64", "float64", "image",
+    ),
     "variable_box_filter": (lambda x, out: boxsum.variable_box_filter(x, ONES, out=out), "uint8", "uint8", "image"),
     "radius": (lambda x, out: boxsum.variable_box_filter(ONES, x, out=out), "uint8", "uint8", "radius"),
     "variable_blur": (lambda x, out: boxsum.variable_blur(x, ONES, out=out), "uint8", "uint8", "image"),

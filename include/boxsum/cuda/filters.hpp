@@ -34,7 +34,9 @@
 ///   repeat the image, and for Wolf's threshold; with `wrap` a whole plane of the image lies on the device, beside
 ///   three strips of results. The strips have streams of their own: `stream` is not used then, and work that was
 ///   enqueued on it is not waited for.
-/// - Images of 8u, 16u, 16s, 32f and 64f; 32u, 32s and 16f are unsupported.
+/// - Images of 8u, 16u, 16s, 32f and 64f; 32u, 32s and 16f are unsupported. So are, but by radius maps, images of more
+///   than 2^28 rows or columns that are floating or not all of whose pixels count; of others as large sums and counts,
+///   and, by large windows, parts, rounding down, `mirror`, `wrap` and some thresholds.
 /// - Integer images without weights: the same results, bit for bit, as on the CPU, of parts of images too.
 /// - Floating images and weights, without a table: sums in double, exact or by additions only, within the bounds of
 ///   filters.hpp for means and counts. Means of 32f, and with weights those of 8 and 16 bits, are two to four times as
@@ -147,8 +149,6 @@ void adaptive_threshold_async(const filter_inputs& inputs, const filter_outputs&
 void adaptive_threshold(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                         const threshold_rule& rule = {}, const filter_options& options = {});
 
-/// Floating images of tables: the error of mean and deviation is divided by the deviation, or by epsilon where that is
-/// larger, so nearly constant windows want an epsilon above the noise.
 void local_contrast_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                           stream_ref stream, const contrast_rule& rule = {}, const filter_options& options = {});
 void local_contrast(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,

@@ -13,9 +13,10 @@
 /// - Without a guide, and with one of 1 to 4 channels. Images, guides and results of 8u, 16u, 32f and 64f in any
 ///   combination that the CPU takes, of any strides: what is not plain is copied in the workspace. Image and guide of
 ///   one type are fastest, and of a guide of several channels integers: moments of floats take additions only there.
-/// - Every border and window that the CPU takes. Sums of windows of more than some 380 columns (190 with a guide on
-///   devices of compute capability 8.6, 8.9 and 12.0, whose blocks have less shared memory), and of those that reach
-///   several times beyond the image, go through memory, which takes several times as long.
+/// - Every border and window that the CPU takes, of images of up to 2^28 rows and as many columns. Sums of windows of
+///   more than some 380 columns (190 with a guide on devices of compute capability 8.6, 8.9 and 12.0, whose blocks have
+///   less shared memory), and of those that reach several times beyond the image, go through memory, which takes
+///   several times as long.
 /// - Where image, guide or result is of 64f, all is in double, as on the CPU; moments are sums that keep what they are
 ///   rounded by, as those of local_statistics() on devices.
 /// - Else a and b are rounded to 24 bits and to multiples of powers of two; their means are in double. A result is then

@@ -12,7 +12,6 @@ import torch
 from torch import library
 
 import boxsum
-from boxsum.errors import Unsupported
 
 _TYPES = {
     torch.int32: "int32",
@@ -86,61 +85,10 @@ def _box_sums(table: Any, boxes: Any, layout: Any) -> Any:
     return boxsum.box_sum(_plain(table), _plain(boxes), layout=layout)
 
 
-def _continued(image: Any, extents: Any, border: str) -> Any:
-    """The image as far beyond its border as windows see it, where the border repeats the image."""
-    above, below, left, right = extents
-    rows = _places(above, image.shape[-2], below, border, image.device)
-    cols = _places(left, image.shape[-1], right, border, image.device)
-    return image.index_select(-2, rows).index_select(-1, cols)
-
-
-def _inside(result: Any, extents: Any) -> Any:
-    """What belongs to the image in a result of the continued one."""
-    above, below, left, right = extents
-    rows, cols = result.shape[-2:]
-    return result[..., above : rows - below, left : cols - right].contiguous()
-
-
-# Large windows, which devices make of tables, have means but no sums, and neither "mirror" nor "wrap".
-_CONTINUED = ("mirror", "wrap")
-
-
-def device_box_filter(image: Any, extents: Any, border: str, cval: float, mean: bool, dtype: Any) -> Any:
-    """`_box_filter`, of what devices have where windows are large."""
-    try:
-        return _box_filter(image, extents, border, cval, mean, dtype)
-    except Unsupported:
-        if mean and border not in _CONTINUED:
-            raise
-    if border in _CONTINUED:
-        wide = device_box_filter(_continued(image, extents, border), extents, "constant", 0.0, mean, dtype)
-        return _inside(wide, extents)
-    means = _box_filter(image, extents, border, cval, True, torch.float64)
-    above, below, left, right = extents
-    if border == "shrink":
-        rows, cols = image.shape[-2:]
-        return (means * counts(extents, rows, cols, means)).to(dtype)
-    return (means * ((above + below + 1) * (left + right + 1))).to(dtype)
-
-
-def device_local_moments(image: Any, extents: Any, border: str, cval: float) -> Any:
-    """`_local_moments`, of what devices have where windows are large."""
-    try:
-        return _local_moments(image, extents, border, cval)
-    except Unsupported:
-        if border not in _CONTINUED:
-            raise
-    wide = _local_moments(_continued(image, extents, border), extents, "constant", 0.0)
-    return tuple(_inside(one, extents) for one in wide)
-
-
-_library.impl("sat", _sat, "CPU")
-_library.impl("box_filter", _box_filter, "CPU")
-_library.impl("local_moments", _local_moments, "CPU")
-_library.impl("sat", _sat, "CUDA")
-_library.impl("box_filter", device_box_filter, "CUDA")
-_library.impl("local_moments", device_local_moments, "CUDA")
 for _backend in ("CPU", "CUDA"):
+    _library.impl("sat", _sat, _backend)
+    _library.impl("box_filter", _box_filter, _backend)
+    _library.impl("local_moments", _local_moments, _backend)
     _library.impl("sat_squares", _sat_squares, _backend)
     _library.impl("box_sums", _box_sums, _backend)
 
@@ -353,7 +301,7 @@ def _is_plain(image: Any) -> bool:
 
 
 def _differentiable(
-    name: str, compute: Any, on_cuda: Any, remember: Any, backward: Any, results: int, by_hand: Any = None
+    name: str, compute: Any, remember: Any, backward: Any, results: int, by_hand: Any = None
 ) -> Any:
     """An operator with its gradient and its rule for batches, and the function to call it by. `by_hand` is the same of
     PyTorch's operators, for batches of a second tensor.
@@ -397,26 +345,15 @@ def _differentiable(
             return operator(image, *rest)
         if _transformed is not None and _transformed():
             return Function.apply(image, *rest)
-        if _is_plain(image):
-            if image.device.type == "cpu":
-                return compute(image, *rest)
-            if image.device.type == "cuda":
-                return on_cuda(image, *rest)
+        if _is_plain(image) and image.device.type in ("cpu", "cuda"):
+            return compute(image, *rest)
         return operator(image, *rest)
 
     return call
 
 
-sat = _differentiable("sat", _sat, _sat, _remember_sat, _sat_backward, 1)
-box_filter = _differentiable(
-    "box_filter", _box_filter, device_box_filter, _remember_box_filter, _box_filter_backward, 1
-)
-local_moments = _differentiable(
-    "local_moments", _local_moments, device_local_moments, _remember_local_moments, _local_moments_backward, 2
-)
-sat_squares = _differentiable(
-    "sat_squares", _sat_squares, _sat_squares, _remember_sat_squares, _sat_squares_backward, 2
-)
-box_sums = _differentiable(
-    "box_sums", _box_sums, _box_sums, _remember_box_sums, _box_sums_backward, 1, by_hand=_read_boxes
-)
+sat = _differentiable("sat", _sat, _remember_sat, _sat_backward, 1)
+box_filter = _differentiable("box_filter", _box_filter, _remember_box_filter, _box_filter_backward, 1)
+local_moments = _differentiable("local_moments", _local_moments, _remember_local_moments, _local_moments_backward, 2)
+sat_squares = _differentiable("sat_squares", _sat_squares, _remember_sat_squares, _sat_squares_backward, 2)
+box_sums = _differentiable("box_sums", _box_sums, _remember_box_sums, _box_sums_backward, 1, by_hand=_read_boxes)

@@ -219,6 +219,16 @@ def sqrt(values, out):
         np.sqrt(values._host, out=out._host)
 
 
+def _in_place(function):
+    """Of numbers and arrays into one of these."""
+
+    def computed(*values, out):
+        function(*map(_host, values), out=out._host)
+        return out
+
+    return computed
+
+
 class _Device:
     def __init__(self, number):
         assert number == 0
@@ -252,6 +262,8 @@ def install():
     library.stack = lambda parts, axis: asarray(np.stack([part._host for part in parts], axis))
     library.moveaxis = lambda array, source, target: array._view(np.moveaxis(array._host, source, target))
     library.left_shift = lambda values, bits: asarray(values._host << bits)
+    for name in ("subtract", "divide", "maximum"):
+        setattr(library, name, _in_place(getattr(np, name)))
     library.copyto = lambda values, number, where: np.copyto(values._host, number, where=where._host)
     library.lent = lambda: _Block.count
     library.asnumpy = lambda array: array.get()

@@ -289,6 +289,10 @@ def test_filters_of_integers(library, border):
             actual = boxsum.local_statistics(there, size, origin=origin, results=("std", "mean", "var"), **options)
             for one, other in zip(actual, expected, strict=True):
                 np.testing.assert_array_equal(library.down(one), other)
+            for function in (boxsum.threshold, boxsum.local_contrast):
+                expected = function(image, size, origin=origin, **options)
+                actual = function(there, size, origin=origin, **options)
+                np.testing.assert_array_equal(library.down(actual), expected)
         for method in ("bradley", "sauvola", "niblack", "wolf"):
             expected = boxsum.threshold(image, 7, method=method, **options)
             actual = boxsum.threshold(there, 7, method=method, **options)
@@ -296,6 +300,52 @@ def test_filters_of_integers(library, border):
             np.testing.assert_array_equal(library.down(actual), expected)
         expected = boxsum.local_contrast(image, 7, **options)
         np.testing.assert_array_equal(library.down(boxsum.local_contrast(there, 7, **options)), expected)
+
+
+def test_contrast_in_double(library):
+    rng = np.random.default_rng(8)
+    for dtype in (bool, np.uint8, np.uint16, np.int16, np.float64):
+        image = reference.random_image((2, 20, 27), dtype, 7)
+        mask = rng.integers(0, 4, image.shape) > 0
+        for turned in (image, np.asfortranarray(image)):
+            for samples in ({}, {"mask": mask, "min_count": 4, "fill": -7}):
+                options = {"epsilon": 0.25, "origin": (1, 0), "dtype": "float64"}
+                there = {name: library.up(x) if isinstance(x, np.ndarray) else x for name, x in samples.items()}
+                expected = boxsum.local_contrast(turned, (4, 5), **options, **samples)
+                actual = library.down(boxsum.local_contrast(library.up(turned), (4, 5), **options, **there))
+                assert actual.dtype == np.float64
+                np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-9)
+        out = library.empty(image.shape, "float64")
+        assert boxsum.local_contrast(library.up(image), (4, 5), out=out, **options) is out
+        np.testing.assert_array_equal(library.down(out), library.down(boxsum.local_contrast(library.up(image), (4, 5), **options)))
+        expected = boxsum.local_contrast(image[:, 5:15], (4, 5), part=(5, 20), **options)
+        actual = boxsum.local_contrast(library.up(image[:, 5:15]), (4, 5), part=(5, 20), **options)
+        np.testing.assert_allclose(library.down(actual), expected, rtol=1e-9, atol=1e-9)
+    with pytest.raises(boxsum.InvalidArgument, match="out: is in host memory, but image is on cuda:0"):
+        boxsum.local_contrast(library.up(IMAGE), 3, dtype="float64", out=np.empty(IMAGE.shape))
+
+
+def test_how_much_counted(library):
+    rng = np.random.default_rng(9)
+    image = IMAGE[0]
+    mask, weights = rng.integers(0, 3, image.shape) > 0, rng.integers(0, 5, image.shape).astype(np.float32) / 4
+    radius = rng.integers(0, 5, image.shape).astype(np.uint8)
+    for samples, kind in (({"mask": mask}, "uint32"), ({"mask": mask, "weights": weights}, "float64")):
+        there = {name: library.up(x) for name, x in samples.items()}
+        for function, given in (
+            (boxsum.box_filter, (3,)),
+            (boxsum.threshold, (3,)),
+            (boxsum.local_contrast, (3,)),
+            (boxsum.guided_filter, (3,)),
+            (boxsum.variable_box_filter, (radius,)),
+            (boxsum.non_local_means, (3,)),
+        ):
+            expected, found = np.empty(image.shape, kind), library.empty(image.shape, kind)
+            more = {} if function is boxsum.guided_filter else {"border": "replicate"}
+            function(image, *given, count=expected, **samples, **more)
+            on_device = [library.up(x) if isinstance(x, np.ndarray) else x for x in given]
+            function(library.up(image), *on_device, count=found, **there, **more)
+            np.testing.assert_array_equal(library.down(found), expected)
 
 
 def test_filters_of_floats(library, emulated):
@@ -321,7 +371,7 @@ def test_filters_of_floats(library, emulated):
 
 def test_non_local_means(library):
     for border in BORDERS:
-        given = {"border": border, "cval": 3, "dtype": "float64"}
+        given = {"border": border, "cval": 3, "dtype": "float64", "origin": (-1, 2)}
         for dtype, patch, bound in ((np.uint8, 7, 2**-8), (np.uint16, (3, 5), 1), (np.float64, 3, 2**-32)):
             image = reference.random_image((2, 21, 24), dtype, 12)
             expected = boxsum.non_local_means(image, 5, patch=patch, **given)
@@ -476,8 +526,9 @@ def test_guided_filter(library):
         there, by = library.up(image), library.up(guide)
         for border in (border for border in BORDERS if border != "constant"):
             for given, on_device in (({}, {}), ({"guide": guide}, {"guide": by}), ({"guide": guide[1]}, {"guide": by[1]})):
-                expected = boxsum.guided_filter(image, (5, 7), border=border, dtype="float64", **given)
-                actual = boxsum.guided_filter(there, (5, 7), border=border, dtype="float64", **on_device)
+                how = {"border": border, "dtype": "float64", "origin": (1, -2) if given else 0}
+                expected = boxsum.guided_filter(image, (5, 7), **given, **how)
+                actual = boxsum.guided_filter(there, (5, 7), **on_device, **how)
                 np.testing.assert_allclose(library.down(actual), expected, rtol=0, atol=1e-11 * image.max())
         actual = library.down(boxsum.guided_filter(there, 3, guide=by))
         assert actual.dtype == dtype

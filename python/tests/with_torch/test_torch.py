@@ -15,7 +15,6 @@ from torch.nn import functional
 import boxsum
 import boxsum.torch
 import boxsum.torch._functions
-from boxsum.torch import _operators
 
 # Warnings of PyTorch about itself are none of this.
 pytestmark = pytest.mark.filterwarnings("default")
@@ -243,22 +242,6 @@ def test_statistics_and_their_gradients(border):
     assert gradgradcheck(lambda x: boxsum.torch.local_statistics(x, 3, results=("var",), border=border), image)
     assert gradcheck(lambda x: boxsum.torch.local_contrast(x, 3, epsilon=0.05, border=border), image)
     assert gradgradcheck(lambda x: boxsum.torch.local_contrast(x, 3, epsilon=0.05, border=border), image)
-
-
-@pytest.mark.parametrize("border", BORDERS)
-def test_what_devices_lack_is_made_of_what_they_have(border):
-    # Their kernels are tested on a GPU (with_device); what is made of these is the same arithmetic here.
-    image = image_of(2, 5, 6)
-    for size, origin in [*WINDOWS, ((3, 14), (0, 0))]:
-        extents = boxsum.torch._functions._extents(size, origin)
-        for mean in (True, False):
-            rest = (extents, border, 0.5, mean, torch.float64)
-            actual = _operators.device_box_filter(image, *rest)
-            assert actual.is_contiguous()
-            torch.testing.assert_close(actual, _operators.box_filter(image, *rest), rtol=1e-13, atol=1e-13)
-        actual = _operators.device_local_moments(image, extents, border, 0.5)
-        expected = _operators.local_moments(image, extents, border, 0.5)
-        torch.testing.assert_close(tuple(actual), tuple(expected), rtol=1e-12, atol=1e-13)
 
 
 def test_a_constant_window_has_a_gradient():
