@@ -136,6 +136,14 @@ class Filters(CliTest):
         text = self.boxsum("stats", self.source, "-w", 5, "--min-count", 26)
         self.assertRegex(text, rb"windows of 5 x 5: read in .*\nband +count +of windows +min +mean +max\n +1 +0 +mean +- +- +-\n")
         self.assertIsNone(self.summary("-w", 5, "--min-count", 26)["bands"][0]["mean"])
+        odd = (0.5, 0.0, -1.0, math.inf, -math.inf, math.nan, 3.0)
+        weights = [odd[(i + 2 * (i // COLS)) % 7] for i in range(ROWS * COLS)]
+        taken = [v for v, w in zip(self.values, weights) if w > 0 and math.isfinite(w)]
+        for more in ((), ("--border", "wrap")):
+            (band,) = self.summary("-w", 3, *more, "--weights", self.write("w.npy", f.npy((ROWS, COLS), "32f", weights)))["bands"]
+            self.assertEqual(band["count"], len(taken), more)
+        (band,) = self.summary("-w", 1, "--weights", self.path("w.npy"))["bands"]
+        self.close([band["mean"][key] for key in ("min", "mean", "max")], [min(taken), sum(taken) / len(taken), max(taken)])
         holes = self.write("holes.npy", f.npy((3, 4), "32f", [1, 2, 3, float("nan")] * 3))
         self.assertEqual(json.loads(self.boxsum("stats", holes, "--json", "--ignore-nan"))["bands"][0]["count"], 9)
         lonely = ("stats", holes, "--json", "--ignore-nan", "--nodata", 2, "-w", 3, "--min-count", 4)

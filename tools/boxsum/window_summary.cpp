@@ -59,10 +59,12 @@ const_any_view rows_behind(const const_any_view& view, std::int64_t first) {
     return rest;
 }
 
-bool has_sample(const const_any_view& view, std::int64_t r, std::int64_t c) {
-    return view.data == nullptr || visit_type(view.shape.type, [&]<typename T>(std::type_identity<T>) {
-               return number_of(row_as<T>(view, r)[c]) > 0;
-           });
+/// Whether a mask (8u) and weights (32f) take a pixel, as the library does: a weight that is not finite takes it out.
+bool has_sample(const filter_inputs& inputs, std::int64_t r, std::int64_t c) {
+    if (inputs.mask.data != nullptr && row_as<std::uint8_t>(inputs.mask, r)[c] == 0) return false;
+    if (inputs.weights.data == nullptr) return true;
+    const float weight = row_as<float>(inputs.weights, r)[c];
+    return weight > 0 && std::isfinite(weight);
 }
 
 /// One row, one band: of pixels that count and have a window in which enough do.
@@ -79,7 +81,7 @@ band_summary summary_of_row(const window_rows& rows, std::int64_t r, std::int64_
         const auto value = number_of(pixels[i]);
         if (nodata && value == static_cast<decltype(number_of(Pixel{}))>(*nodata)) continue;
         if (std::isnan(static_cast<double>(value)) || std::isnan(means[i])) continue;
-        if (!has_sample(rows.inputs.mask, r, c) || !has_sample(rows.inputs.weights, r, c)) continue;
+        if (!has_sample(rows.inputs, r, c)) continue;
         ++all.count;
         all.mean.add(static_cast<double>(means[i]));
         all.deviation.add(static_cast<double>(deviations[i]));
