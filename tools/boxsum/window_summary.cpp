@@ -169,10 +169,11 @@ std::string digits(double value) {
     return text.data();
 }
 
-exit_code print_as_json(const summary& what, const window_size& window, const std::vector<band_summary>& bands) {
+exit_code print_as_json(const summary& what, const window_choice& window, const std::vector<band_summary>& bands) {
     nlohmann::ordered_json report{{"input", {{"path", what.input}}}};
     report["input"].update(json_of(what.input_shape));
-    report["window"] = {window.rows, window.cols};
+    report["window"] = {window.size.rows, window.size.cols};
+    report["origin"] = {window.moved.row, window.moved.col};
     report["bands"] = nlohmann::ordered_json::array();
     for (const band_summary& band : bands) {
         nlohmann::ordered_json entry{{"band", report["bands"].size() + 1}, {"count", band.count}};
@@ -191,7 +192,7 @@ exit_code print_as_json(const summary& what, const window_size& window, const st
     return print_json(report);
 }
 
-exit_code print_as_text(const summary& what, const window_size& window, const std::vector<band_summary>& bands) {
+exit_code print_as_text(const summary& what, const window_choice& window, const std::vector<band_summary>& bands) {
     std::vector<std::vector<std::string>> lines{{"band", "count", "of windows", "min", "mean", "max"}};
     for (std::size_t i = 0; i < bands.size(); ++i) {
         const auto add = [&](const char* name, const spread& of) {
@@ -206,17 +207,20 @@ exit_code print_as_text(const summary& what, const window_size& window, const st
         add("mean", bands[i].mean);
         add("deviation", bands[i].deviation);
     }
+    const std::string moved = window.moved == origin{} ? ""
+                                                       : " with the origin " + std::to_string(window.moved.row) + ", " +
+                                                             std::to_string(window.moved.col);
     std::array<char, 96> timing{};
     std::snprintf(timing.data(), timing.size(), ": read in %.1f ms, computed in %.3f ms\n", what.reading_seconds * 1e3,
                   what.seconds * 1e3);
     return print_output(input_name(what.input) + " (" + text_of(what.input_shape) + "), windows of " +
-                        std::to_string(window.rows) + " x " + std::to_string(window.cols) + timing.data() +
-                        aligned(lines));
+                        std::to_string(window.size.rows) + " x " + std::to_string(window.size.cols) + moved +
+                        timing.data() + aligned(lines));
 }
 
 }  // namespace
 
-exit_code print_window_summary(const filter_command_options& options, const window_size& window,
+exit_code print_window_summary(const filter_command_options& options, const window_choice& window,
                                const source_options& from, const std::string& input) {
     for (const source_options& page : page_by_page(input, from)) {
         summary report{.input = input, .input_shape = {}, .outputs = {}, .seconds = 0, .details = {}};
@@ -228,7 +232,7 @@ exit_code print_window_summary(const filter_command_options& options, const wind
         report.reading_seconds = reading.seconds();
         const image source = separate_alpha(read).colours;
         boxsum::filter_options how = library_options(options.filter);
-        how.window = window;
+        how.window = window_of(window);
         how = options_for(source, how);
         how.fill = std::numeric_limits<double>::quiet_NaN();  // where too few count there is no window to speak of
         busy.phase("computing statistics");
