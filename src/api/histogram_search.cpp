@@ -91,14 +91,14 @@ void detail::check_target(std::span<const double> target, std::int64_t bins) {
                                std::to_string(bins));
     for (std::size_t i = 0; i < target.size(); ++i)
         if (!(target[i] >= 0) || std::isinf(target[i]))
-            throw invalid_argument("target: bin " + std::to_string(i) + " is " + std::to_string(target[i]) +
+            throw invalid_argument("target: bin " + std::to_string(i) + " is " + text_of(target[i]) +
                                    ", must be finite and not negative");
     check_total("target", target);
 }
 
 void detail::check_largest_overlap(double largest_overlap) {
     if (!(largest_overlap >= 0 && largest_overlap <= 1))
-        throw invalid_argument("largest_overlap: is " + std::to_string(largest_overlap) + ", must be 0 to 1");
+        throw invalid_argument("largest_overlap: is " + text_of(largest_overlap) + ", must be 0 to 1");
 }
 
 void detail::take_apart(std::vector<histogram_match>& taken, const histogram_match& next, double largest_overlap) {

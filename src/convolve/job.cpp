@@ -71,7 +71,7 @@ job make_job(const view_shape& image, const image_view<const double>& kernel, co
         throw invalid_argument("direction: is " + std::to_string(static_cast<int>(options.direction)) +
                                "; must be correlation or convolution");
     if (!std::isfinite(options.border_value))
-        throw invalid_argument("border_value: is " + std::to_string(options.border_value) + "; must be finite");
+        throw invalid_argument("border_value: is " + text_of(options.border_value) + "; must be finite");
     check_threads(options.threads);
     const bool turned = options.direction == kernel_direction::convolution;
     const auto before = [&](std::int64_t extent) { return static_cast<int>((extent - (turned ? 1 : 0)) / 2); };

@@ -69,10 +69,9 @@ shadow_job checked_shadows(const shadow_inputs& inputs, const shadow_outputs& ou
     apart("moments.sums", of_sums.entries);
     apart("moments.squares", of_squares.entries);
     if (!(options.min_variance >= 0) || !std::isfinite(options.min_variance))
-        throw invalid_argument("min_variance: is " + std::to_string(options.min_variance) +
-                               ", must be finite, not negative");
+        throw invalid_argument("min_variance: is " + text_of(options.min_variance) + ", must be finite, not negative");
     if (!(options.bleeding >= 0 && options.bleeding < 1))
-        throw invalid_argument("bleeding: is " + std::to_string(options.bleeding) + ", must be 0 or more, below 1");
+        throw invalid_argument("bleeding: is " + text_of(options.bleeding) + ", must be 0 or more, below 1");
     check_threads(options.threads);
     double offset = 0;
     visit_type(table_types{}, s.type,

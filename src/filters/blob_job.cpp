@@ -15,13 +15,9 @@ namespace {
 
 constexpr double largest_sigma = 1 << 30;
 
-std::string text(double value) {
-    return std::to_string(value);
-}
-
 void check_sigma(const char* argument, double sigma) {
     if (!(sigma >= 1 && sigma <= largest_sigma))
-        throw invalid_argument(std::string(argument) + ": is " + text(sigma) + ", must be 1 to 2^30");
+        throw invalid_argument(std::string(argument) + ": is " + text_of(sigma) + ", must be 1 to 2^30");
 }
 
 void check_image(const view_shape& s) {
@@ -91,7 +87,7 @@ std::vector<double> blob_scales(double least, double most, int count, scale_step
     check_sigma("least", least);
     check_sigma("most", most);
     if (most < least)
-        throw invalid_argument("most: is " + text(most) + ", must not be below the least, " + text(least));
+        throw invalid_argument("most: is " + text_of(most) + ", must not be below the least, " + text_of(least));
     if (count < 1) throw invalid_argument("count: is " + std::to_string(count) + ", must be at least 1");
     if (steps != scale_steps::linear && steps != scale_steps::logarithmic)
         throw invalid_argument("steps: is " + std::to_string(static_cast<int>(steps)) + ", not a scale_steps");
@@ -129,14 +125,14 @@ void check_blobs(const view_shape& image, const blob_options& options) {
     for (std::size_t i = 0; i < options.sigmas.size(); ++i) {
         check_sigma("sigmas", options.sigmas[i]);
         if (i > 0 && options.sigmas[i] < options.sigmas[i - 1])
-            throw invalid_argument("sigmas: " + text(options.sigmas[i]) + " follows " + text(options.sigmas[i - 1]) +
-                                   ", must ascend");
+            throw invalid_argument("sigmas: " + text_of(options.sigmas[i]) + " follows " +
+                                   text_of(options.sigmas[i - 1]) + ", must ascend");
     }
     if (options.threshold && std::isnan(*options.threshold)) throw invalid_argument("threshold: is NaN");
     if (options.relative_threshold && !std::isfinite(*options.relative_threshold))
-        throw invalid_argument("relative_threshold: is " + text(*options.relative_threshold) + ", must be finite");
+        throw invalid_argument("relative_threshold: is " + text_of(*options.relative_threshold) + ", must be finite");
     if (!(options.overlap >= 0 && options.overlap <= 1))
-        throw invalid_argument("overlap: is " + text(options.overlap) + ", must be 0 to 1");
+        throw invalid_argument("overlap: is " + text_of(options.overlap) + ", must be 0 to 1");
     check_threads(options.threads);
 }
 

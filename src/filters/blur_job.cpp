@@ -109,9 +109,9 @@ void check_lens(const const_any_view& depth, const any_view& radii, const thin_l
     require_same("radii", "planes", s.planes, d.planes, "depth");
     if (overlap(radii, depth)) throw invalid_argument("radii: overlaps depth");
     if (!(lens.focus > 0) || !std::isfinite(lens.focus))
-        throw invalid_argument("focus: is " + std::to_string(lens.focus) + ", must be above 0 and finite");
+        throw invalid_argument("focus: is " + text_of(lens.focus) + ", must be above 0 and finite");
     if (!(lens.aperture >= 0) || !std::isfinite(lens.aperture))
-        throw invalid_argument("aperture: is " + std::to_string(lens.aperture) + ", must be finite, not negative");
+        throw invalid_argument("aperture: is " + text_of(lens.aperture) + ", must be finite, not negative");
     const std::int64_t most = s.type == dtype::u8 ? 255 : s.type == dtype::u16 ? 65535 : std::int64_t{UINT32_MAX};
     if (lens.largest_radius < 0 || lens.largest_radius > most)
         throw invalid_argument("largest_radius: is " + std::to_string(lens.largest_radius) + ", radii of " +

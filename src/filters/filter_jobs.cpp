@@ -302,9 +302,9 @@ threshold_job make_threshold_job(const part& given, const result_shapes& results
     if (name_of(rule.method).empty())
         throw invalid_argument("method: is " + std::to_string(static_cast<int>(rule.method)) +
                                ", not a threshold_method");
-    const auto has_no_meaning = [&](std::string_view argument) {
-        throw invalid_argument(std::string(argument) + ": has no meaning for the method " +
-                               std::string(name_of(rule.method)));
+    const auto has_no_meaning = [&](std::string_view argument, double value) {
+        throw invalid_argument(std::string(argument) + ": is " + text_of(value) +
+                               ", but has no meaning for the method " + std::string(name_of(rule.method)));
     };
     threshold_job job{windows, rule.method, rule.k.value_or(default_k(rule.method))};
     check_finite("k", job.k);
@@ -312,14 +312,15 @@ threshold_job make_threshold_job(const part& given, const result_shapes& results
         check_positive("range", *rule.range);
         if (rule.method != threshold_method::sauvola && rule.method != threshold_method::singh &&
             rule.method != threshold_method::phansalkar)
-            has_no_meaning("range");
+            has_no_meaning("range", *rule.range);
     }
     job.range = rule.range.value_or(default_range(given.image.type));
     job.p = rule.p.value_or(2);
     job.q = rule.q.value_or(10);
     check_finite("p", job.p);
     check_finite("q", job.q);
-    if (rule.method != threshold_method::phansalkar && (rule.p || rule.q)) has_no_meaning(rule.p ? "p" : "q");
+    if (rule.method != threshold_method::phansalkar && rule.p) has_no_meaning("p", *rule.p);
+    if (rule.method != threshold_method::phansalkar && rule.q) has_no_meaning("q", *rule.q);
     if (rule.method == threshold_method::wolf && (windows.rows.extent != given.image.rows || windows.some_rows))
         throw unsupported("method: is wolf, whose extremes are those of the whole image, of which this is a part");
     if (!job.of_means()) check_variance_window(windows);
@@ -369,8 +370,12 @@ void check_radius_map(const view_shape& radius, const part& given, std::optional
 
 window_job variable_job(const part& given, const view_shape& radius, const result_shapes& results, std::int64_t largest,
                         const filter_options& options) {
-    if (options.window != window{})
-        throw invalid_argument("window: has no meaning where every pixel has a radius of its own");
+    if (const window& w = options.window; w != window{}) {
+        check_extents("rows", w.above, "above", w.below, "below");
+        check_extents("cols", w.left, "left", w.right, "right");
+        throw invalid_argument("window: is " + length(w.above, w.below) + " x " + length(w.left, w.right) +
+                               ", but has no meaning where every pixel has a radius of its own");
+    }
     filter_options with_window = options;
     with_window.window = window_radius(largest);
     const window_job job = windows_of(given, with_window);

@@ -42,7 +42,7 @@ guided_job checked_job(const guided_shapes& given, const part& taken, const guid
     const double range = 2 * default_range(given.guide ? given.guide->type : image.type);
     const double epsilon = rule.epsilon.value_or(range * range / 100);
     if (!std::isfinite(epsilon) || epsilon <= 0)
-        throw invalid_argument("epsilon: is " + std::to_string(epsilon) + ", must be finite and above 0");
+        throw invalid_argument("epsilon: is " + text_of(epsilon) + ", must be finite and above 0");
     if (result.type != image.type && result.type != dtype::f32 && result.type != dtype::f64)
         throw unsupported("result: type is " + std::string(name_of(result.type)) + ", must be the image's, 32f or 64f");
     require_same("result", "planes", result.planes, image.planes);

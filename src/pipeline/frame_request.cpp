@@ -1,5 +1,6 @@
 #include "pipeline/frame_request.hpp"
 
+#include "core/view_checks.hpp"
 #include "core/window_grids.hpp"
 
 #include <boxsum/error.hpp>
@@ -75,7 +76,7 @@ void check_request(const frame_request& request, const frame_format& format, con
                                " values, but there are " + std::to_string(bins.bins()) + " bins");
     for (const double value : request.target)
         if (!std::isfinite(value) || value < 0)
-            throw invalid_argument("request: target has the value " + std::to_string(value) +
+            throw invalid_argument("request: target has the value " + text_of(value) +
                                    ", must be finite and not negative");
     check_total("request: target", request.target);
 }

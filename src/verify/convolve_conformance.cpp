@@ -1,6 +1,7 @@
 #include "verify/convolve_conformance.hpp"
 
 #include "api/registry.hpp"
+#include "core/view_checks.hpp"
 #include "core/visit_types.hpp"
 
 #include <boxsum/cuda/convolve.hpp>
@@ -129,8 +130,8 @@ std::optional<std::string> check(const algorithm_record& record, const convolve_
         const long double bound = gamma * exact.magnitude * 1.01L + (std::is_same_v<Result, float> ? 1e-37L : 0);
         if (wrong || std::fabs(static_cast<long double>(found) - exact.sum) <= bound) return;
         wrong = "plane " + std::to_string(p) + ", row " + std::to_string(r) + ", column " + std::to_string(col) +
-                ", channel " + std::to_string(k) + ": is " + std::to_string(found) + ", must be " +
-                std::to_string(static_cast<double>(exact.sum));
+                ", channel " + std::to_string(k) + ": is " + text_of(static_cast<double>(found)) + ", must be " +
+                text_of(static_cast<double>(exact.sum));
     });
     for (std::size_t i = 0; i < inside.size() && !wrong; ++i)
         if (!inside[i] && std::memcmp(&result.memory[i], &poison, sizeof poison) != 0)

@@ -1,6 +1,7 @@
 #include "verify/histogram_conformance.hpp"
 
 #include "core/validate_histogram.hpp"
+#include "core/view_checks.hpp"
 #include "core/visit_histogram.hpp"
 
 #include <boxsum/table.hpp>
@@ -24,6 +25,14 @@ std::uint64_t mix(std::uint64_t x) {  // SplitMix64 (Steele, Lea, Flood 2014)
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
     return x ^ (x >> 31);
+}
+
+template <typename T>
+std::string value_text(T value) {
+    if constexpr (std::is_floating_point_v<T>)
+        return text_of(static_cast<double>(value));
+    else
+        return std::to_string(value);
 }
 
 // ---- What a case consists of ---------------------------------------------------------------------------------------
@@ -269,11 +278,10 @@ class bin_check {
                 }
                 if (!agrees(entries[col], expected))
                     return "bin " + std::to_string(bin) + ", plane " + std::to_string(plane) + ", row " +
-                           std::to_string(r) + ", col " + std::to_string(col) + " is " + std::to_string(entries[col]) +
+                           std::to_string(r) + ", col " + std::to_string(col) + " is " + value_text(entries[col]) +
                            ", expected " +
-                           (std::is_floating_point_v<Entry>
-                                ? std::to_string(static_cast<double>(expected.sum))
-                                : std::to_string(static_cast<std::uint64_t>(static_cast<Entry>(expected.sum))));
+                           (std::is_floating_point_v<Entry> ? text_of(static_cast<double>(expected.sum))
+                                                            : value_text(static_cast<Entry>(expected.sum)));
                 std::memset(entries + col, static_cast<int>(poison), sizeof(Entry));
             }
         }

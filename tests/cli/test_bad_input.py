@@ -159,9 +159,13 @@ class BadRequests(CliTest):
                 ("--format", "blur", self.image, "-", "--radius", "1"),
                 ("--border", "blur", self.image, self.out, "--radius", "1", "--border", "sideways"),
                 ("--border-value", "blur", self.image, self.out, "--radius", "1", "--border-value", "nan"),
-                ("--window", "threshold", self.image, self.out, "--window", "4"),
-                ("--window", "threshold", self.image, self.out, "--window", "0"),
-                ("--window", "stats", self.image, "--mean", self.out, "--window", "3,4"),
+                *(("--window: '" + size + "' is not N or N,M", "threshold", self.image, self.out, "--window", size) for size in ("0", "1.5", "1,2,3", "x")),
+                ("--window", "stats", self.image, "--mean", self.out, "--window", "3,0"),
+                ("--origin: '1.5' is not N or N,M", "stats", self.image, "--mean", self.out, "--origin", "1.5"),
+                ("--origin: is 2, must be -2 to 1 for a window of 4 rows", "stats", self.image, "--mean", self.out, "-w", "4", "--origin", "2"),
+                ("--origin: is -3, must be -2 to 2 for a window of 5 columns", "stats", self.image, "-w", "9,5", "--origin", "-4,-3"),
+                ("--origin: is 8, must be -7 to 7", "threshold", self.image, self.out, "--origin", "8,0"),
+                ("--origin: is 9223372036854775807, must", "normalize", self.image, self.out, "--origin", "9223372036854775807"),
                 ("--method", "threshold", self.image, self.out, "--method", "otsu"),
                 ("--k", "threshold", self.image, self.out, "--k", "inf"),
                 ("--k", "threshold", self.image, self.out, "--k", "0.2x"),
@@ -193,7 +197,7 @@ class BadRequests(CliTest):
                 ("--output", "table", self.image, "--format", "npy"), ("--boxes", *query), ("--squares", *query),
                 ("--squares", *query, "--table", "padded"), ("--boxes", "hist", self.image), ("--mean", *stats[:2]),
                 ("--kernel", "convolve", self.image, self.out),
-                ("--std", *stats), ("--variance", *stats), ("--format", *stats),
+                ("--std", *stats), ("--variance", *stats), ("--sum", *stats), ("--count", *stats), ("--format", *stats),
                 ("--radius", "blur", self.image, self.out), ("--radius-map", "blur", self.image, self.out),
                 ("--format", "blur", self.image, self.out, "--radius", "1"),
                 ("--format", "threshold", self.image, self.out), ("--format", "normalize", self.image, self.out),
@@ -285,7 +289,8 @@ class BadRequests(CliTest):
         self.refused(UNSUPPORTED, "pfm", "blur", self.image, self.path("x.pfm"), "--radius", "1")
         two = self.write("two.npy", f.npy((2, 2, 2), "8u", [1] * 8))
         self.refused(UNSUPPORTED, "2 channels", "blur", two, self.path("x.jpg"), "--radius", "1")
-        self.refused(UNSUPPORTED, "png", "stats", self.image, "--variance", self.path("v.png"))
+        for output in ("--variance", "--sum", "--count"):
+            self.refused(UNSUPPORTED, "png", "stats", self.image, output, self.path("v.png"))
 
     def test_out_of_memory(self):
         """A sparse file of a terabyte is mapped; its table of eight is more than there is."""

@@ -104,6 +104,85 @@ class Filters(CliTest):
             self.boxsum("blur", self.path(name), self.path("x.npy"), "--radius", 0, "-q")
             self.assertEqual(self.result("x.npy"), [oracle.round_half_up(e) for e in expected], name)
 
+    def placed(self, size, origin):
+        """The windows of all pixels, for a size and an origin (rows, columns)."""
+        (n, m), (y, x) = size, origin
+        above, left = n // 2 + y, m // 2 + x
+        return [[self.values[i * COLS + j] for i in range(max(r - above, 0), min(r - above + n, ROWS))
+                 for j in range(max(c - left, 0), min(c - left + m, COLS))] for r in range(ROWS) for c in range(COLS)]
+
+    def test_windows_of_any_size_and_place(self):
+        for size, origin in (((4, 6), (0, 0)), ((2, 2), (0, 0)), ((4, 6), (1, -3)), ((5, 3), (-2, 1)), ((1, 8), (0, -4)), ((8, 8), (3, 3))):
+            given = ("-w", "{},{}".format(*size), *(("--origin", "{},{}".format(*origin)) if any(origin) else ()), "-q")
+            expected = self.placed(size, origin)
+            both = [oracle.mean_and_variance(w) for w in expected]
+            for memory in ((), ("--memory", "1K")):
+                self.boxsum("stats", self.source, "--mean", self.path("m.npy"), "--variance", self.path("v.npy"), "--sum", self.path("s.npy"),
+                            "--count", self.path("n.npy"), *given, *memory)
+                self.assertEqual(self.result("s.npy"), [sum(w) for w in expected], given)
+                self.assertEqual(self.result("n.npy"), [len(w) for w in expected], given)
+                self.close(self.result("m.npy"), [m for m, _ in both])
+                self.close(self.result("v.npy"), [v for _, v in both])
+                self.boxsum("threshold", self.source, self.path("t.npy"), "--method", "bradley", *given, *memory)
+                self.assertEqual(self.result("t.npy"), [255 if x > 0.85 * m else 0 for x, (m, _) in zip(self.values, both)], given)
+                self.boxsum("normalize", self.source, self.path("x.npy"), "--epsilon", 5, *given, *memory)
+                self.close(self.result("x.npy"), [(x - m) / max(math.sqrt(v), 5) for x, (m, v) in zip(self.values, both)])
+            found = self.summary(*given[:-1])
+            self.assertEqual((found["window"], found["origin"]), (list(size), list(origin)))
+            self.close([found["bands"][0]["mean"][key] for key in ("min", "max")], [f([m for m, _ in both]) for f in (min, max)])
+        self.boxsum("stats", self.source, "-w", 6, "--origin", -3, "--sum", self.path("s.npy"), "-q")
+        self.assertEqual(self.result("s.npy"), [sum(w) for w in self.placed((6, 6), (-3, -3))])
+        self.assertIn(b"windows of 6 x 6 with the origin -3, 2: read in", self.boxsum("stats", self.source, "-w", 6, "--origin", "-3,2"))
+
+    def test_sums_and_counts(self):
+        """Of integers exact; of pixels that count, and of weights."""
+        for kind in ("8u", "16u", "16s"):
+            self.values = f.pixels(kind, ROWS * COLS)
+            source = self.write("in.npy", f.npy((ROWS, COLS), kind, self.values))
+            for name in ("s.npy", "s.tif"):
+                self.boxsum("stats", source, "-w", "7,5", "--sum", self.path(name), "--count", self.path(name.replace("s.", "n.")), "-q")
+            expected = self.placed((7, 5), (0, 0))
+            shape, descr, sums = f.read_npy(self.read("s.npy"))
+            self.assertEqual((shape, descr, sums), ((ROWS, COLS), "<i8", [sum(w) for w in expected]))
+            self.assertEqual(f.read_npy(self.read("n.npy"))[1:], ("<u4", [len(w) for w in expected]))
+            for name, bits, form in (("s", 64, 2), ("n", 32, 1)):
+                tags = f.tiff_tags(self.read(f"{name}.tif"))
+                self.assertEqual((tags[258], tags[339]), ([bits], [form]))
+                self.boxsum("blur", self.path(f"{name}.tif"), self.path("x.npy"), "-r", 0, "--type", "64f", "-q")
+                self.assertEqual(self.result("x.npy"), self.result(f"{name}.npy"))
+        values = self.values = f.pixels("8u", ROWS * COLS)
+        weights = [i % 4 / 2 for i in range(ROWS * COLS)]
+        self.write("w.npy", f.npy((ROWS, COLS), "32f", weights))
+        mask = self.write("mask.pgm", f.pnm(ROWS, COLS, 1, [1 if w > 0 else 0 for w in weights]))
+        for options, weight in ((("--mask", mask, "--min-count", 7, "--fill", -5), lambda w: w > 0),
+                                (("--weights", self.path("w.npy"), "--min-weight", 7, "--fill", -5), lambda w: w)):
+            self.boxsum("stats", self.source, "-w", 3, "--sum", self.path("s.npy"), "--count", self.path("n.npy"), *options, "-q")
+            self.values = [(x, weight(w)) for x, w in zip(values, weights)]
+            expected = self.placed((3, 3), (0, 0))
+            counts = [sum(w for _, w in near) for near in expected]
+            self.assertEqual(self.result("n.npy"), counts, options)
+            self.assertEqual(self.result("s.npy"), [sum(x * w for x, w in near) if n >= 7 else -5 for near, n in zip(expected, counts)], options)
+            self.assertIn(-5, self.result("s.npy"))
+        self.assertEqual([f.read_npy(self.read(name))[1] for name in ("s.npy", "n.npy")], ["<f4", "<f4"])
+        self.boxsum("stats", self.source, "-w", 1, "--sum", self.path("s.pfm"), "--count", self.path("n.pfm"), "-q")
+        self.boxsum("blur", self.path("s.pfm"), self.path("x.npy"), "-r", 0, "-q")
+        self.assertEqual(f.read_npy(self.read("x.npy"))[1:], ("<f4", values))
+        for kind, descr in (("32f", "<f4"), ("64f", "<f8")):
+            floats = self.write("in.npy", f.npy((ROWS, COLS), kind, [float(v) for v in values]))
+            self.boxsum("stats", floats, "-w", 1, "--sum", self.path("s.npy"), "--count", self.path("n.npy"), "-q")
+            self.assertEqual(f.read_npy(self.read("s.npy"))[1:], (descr, values))
+            self.assertEqual(f.read_npy(self.read("n.npy"))[1:], ("<u4", [1] * len(values)))
+        clear = self.write("clear.png", f.png(2, 2, 4, 8, [10, 20, 30, 128, 40, 50, 60, 255] * 2))
+        self.boxsum("stats", clear, "-w", 3, "--sum", self.path("s.npy"), "-q")
+        self.assertEqual(self.result("s.npy"), [100, 140, 180, 128, 100, 140, 180, 255] * 2)
+
+    def test_the_value_for_no_data_is_none_among_sums_of_integers_and_counts(self):
+        for kind, kept in (("8u", {"m.tif"}), ("32f", {"m.tif", "s.tif"})):
+            source = self.write("in.tif", f.tiff(ROWS, COLS, 1, kind, [9 if i < 40 else 1 for i in range(ROWS * COLS)], tags=[(42113, 2, list(b"9\0"))]))
+            for memory in ((), ("--border", "wrap")):
+                self.boxsum("stats", source, "-w", 3, "--mean", self.path("m.tif"), "--sum", self.path("s.tif"), "--count", self.path("n.tif"), *memory, "-q")
+                self.assertEqual({name for name in ("m.tif", "s.tif", "n.tif") if 42113 in f.tiff_tags(self.read(name))}, kept)
+
     def summary(self, *args):
         return json.loads(self.boxsum("stats", self.source, *args, "--json"))
 
@@ -136,6 +215,14 @@ class Filters(CliTest):
         text = self.boxsum("stats", self.source, "-w", 5, "--min-count", 26)
         self.assertRegex(text, rb"windows of 5 x 5: read in .*\nband +count +of windows +min +mean +max\n +1 +0 +mean +- +- +-\n")
         self.assertIsNone(self.summary("-w", 5, "--min-count", 26)["bands"][0]["mean"])
+        odd = (0.5, 0.0, -1.0, math.inf, -math.inf, math.nan, 3.0)
+        weights = [odd[(i + 2 * (i // COLS)) % 7] for i in range(ROWS * COLS)]
+        taken = [v for v, w in zip(self.values, weights) if w > 0 and math.isfinite(w)]
+        for more in ((), ("--border", "wrap")):
+            (band,) = self.summary("-w", 3, *more, "--weights", self.write("w.npy", f.npy((ROWS, COLS), "32f", weights)))["bands"]
+            self.assertEqual(band["count"], len(taken), more)
+        (band,) = self.summary("-w", 1, "--weights", self.path("w.npy"))["bands"]
+        self.close([band["mean"][key] for key in ("min", "mean", "max")], [min(taken), sum(taken) / len(taken), max(taken)])
         holes = self.write("holes.npy", f.npy((3, 4), "32f", [1, 2, 3, float("nan")] * 3))
         self.assertEqual(json.loads(self.boxsum("stats", holes, "--json", "--ignore-nan"))["bands"][0]["count"], 9)
         lonely = ("stats", holes, "--json", "--ignore-nan", "--nodata", 2, "-w", 3, "--min-count", 4)

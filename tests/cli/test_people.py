@@ -273,6 +273,22 @@ class NoData(CliTest):
         self.refused(BAD_INPUT, "--weights", "blur", plain, self.path("y.npy"), "-r", 1, "--weights",
                      self.write("small.pgm", f.pnm(3, 3, 1, [1] * 9)))
 
+    def test_masks_and_weights_of_other_rows(self):
+        """Strips of a mask that is too low would end in other memory, those of one too high would lie elsewhere."""
+        for rows, cols in ((7, 10), (300, 90)):
+            source = self.write("in.npy", f.npy((rows, cols), "8u", f.pixels("8u", rows * cols)))
+            for given in (rows - 1, rows + 1, 1, 3 * rows):
+                other = self.write("other.pgm", f.pnm(given, cols, 1, [1] * (given * cols)))
+                for option in ("--mask", "--weights"):
+                    words = f"{option}: rows x cols are {given} x {cols}, must be the image's {rows} x {cols}"
+                    for memory in ((), ("--memory", "200K")):
+                        for command in (("blur", source, self.path("x.npy"), "-r", 1), ("threshold", source, self.path("x.npy"), "-w", 5),
+                                        ("normalize", source, self.path("x.npy")),
+                                        ("stats", source, "--mean", self.path("x.npy"), "--std", self.path("y.tif"), "-w", 3),
+                                        ("stats", source, "--window", 501)):
+                            self.refused(BAD_INPUT, words, *command, option, other, *memory)
+                    self.refused(BAD_INPUT, words, "stats", source, "--border", "wrap", option, other)
+
     def test_more_thresholds(self):
         values = f.pixels("8u", 70)
         source = self.write("in.pgm", f.pnm(7, 10, 1, values))

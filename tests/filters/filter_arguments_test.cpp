@@ -145,7 +145,7 @@ TEST_F(filter_arguments, numbers_are_checked) {
     EXPECT_EQ(message_of<invalid_argument>([&] {
                   adaptive_threshold({image.view()}, {bytes.view()}, {.method = threshold_method::wolf, .range = 128});
               }),
-              "range: has no meaning for the method wolf");
+              "range: is 128, but has no meaning for the method wolf");
     EXPECT_EQ(message_of<invalid_argument>([&] { local_contrast({image.view()}, {f32.view()}, {.epsilon = -1}); }),
               "epsilon: is -1, must be finite and above 0");
     EXPECT_EQ(message_of<invalid_argument>([&] { local_contrast({image.view()}, {f32.view()}, {.epsilon = nan}); }),
@@ -214,7 +214,9 @@ TEST_F(filter_arguments, what_counts_is_checked) {
                   [&] { adaptive_threshold({image.view()}, {bytes.view()}, {.output = threshold_output::threshold}); }),
               "result: type is 8u, must be one of 32f, 64f");
     EXPECT_EQ(message_of<invalid_argument>([&] { adaptive_threshold({image.view()}, {bytes.view()}, {.p = 2}); }),
-              "p: has no meaning for the method sauvola");
+              "p: is 2, but has no meaning for the method sauvola");
+    EXPECT_EQ(message_of<invalid_argument>([&] { adaptive_threshold({image.view()}, {bytes.view()}, {.q = 1e-9}); }),
+              "q: is 1e-09, but has no meaning for the method sauvola");
 }
 
 TEST_F(filter_arguments, types_and_shapes_are_checked) {
@@ -297,7 +299,11 @@ TEST_F(filter_arguments, radius_maps_are_checked) {
     EXPECT_EQ(message_of<invalid_argument>([&] {
                   variable_box_filter({image.view(), radius.view()}, {bytes.view()}, {.window = 3});
               }),
-              "window: has no meaning where every pixel has a radius of its own");
+              "window: is 3 x 3, but has no meaning where every pixel has a radius of its own");
+    EXPECT_EQ(message_of<invalid_argument>([&] {
+                  variable_box_filter({image.view(), radius.view()}, {bytes.view()}, {.window = {-3, 15}});
+              }),
+              "window: rows is -3, must be at least 1");
     EXPECT_EQ(message_of<invalid_argument>([&] {
                   variable_box_filter({image.view(), other.view()}, {bytes.view()});
               }),

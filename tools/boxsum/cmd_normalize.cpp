@@ -24,7 +24,7 @@ Examples:
 void setup_normalize(CLI::App& app, action& chosen) {
     const auto options = std::make_shared<normalize_options>();
     CLI::App* command = app.add_subcommand("normalize", "Local contrast normalisation");
-    add_window_option(*command, options->window);
+    add_window_options(*command, options->window);
     command->add_option("--epsilon", options->epsilon, "smallest divisor, in the image's units")
         ->capture_default_str()
         ->check(positive_number);
@@ -39,7 +39,7 @@ void setup_normalize(CLI::App& app, action& chosen) {
 
 exit_code run_normalize(const normalize_options& options) {
     boxsum::filter_options how = library_options(options.common.filter);
-    how.window = options.window;
+    how.window = window_of(options.window);
     const contrast_rule rule{options.epsilon};
     constexpr double half_range = 127.5, usual_range = 3;
     const double scale = half_range / options.range.value_or(usual_range);

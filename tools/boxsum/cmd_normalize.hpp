@@ -11,7 +11,7 @@ namespace boxsum::cli {
 /// boxsum normalize: local contrast normalisation.
 struct normalize_options {
     filter_command_options common;
-    window_size window = usual_window;
+    window_choice window = {};
     double epsilon = 1e-6;
     std::optional<double> range;  ///< in formats of integers: -range is black, +range is white
 };

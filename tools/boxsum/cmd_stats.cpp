@@ -15,24 +15,30 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <list>
 #include <memory>
+#include <vector>
 
 namespace boxsum::cli {
 namespace {
 
 constexpr const char* stats_footer =
     R"(Results are 32f (64f for 64f images) in NPY, TIFF and PFM files. In PNG, JPEG, PGM and PPM files the mean and the
-standard deviation of integer images are rounded half up; variances need a format with floats. Variances are the
-population's. Opacity is kept.
+standard deviation of integer images are rounded half up; variances, sums and counts need one of the others. Variances
+are the population's. Opacity is kept.
 
-Without --mean, --std and --variance it prints, of each band, how many pixels count, and the least, the mean and the
-greatest of the means and standard deviations of the windows around them.
+In NPY and TIFF files sums of images of 8u, 16u and 16s are exact, 64s, and counts, of the pixels that count in a window,
+32u; with --weights both are of weights, and like means.
+
+Without an output it prints, of each band, how many pixels count, and the least, the mean and the greatest of the means
+and standard deviations of the windows around them.
 
 Examples:
   boxsum stats dem.tif --nodata -9999 --window 501
   boxsum stats photo.png --window 31 --mean mean.png --std std.png
-  boxsum stats photo.png --window 9,21 --mean mean.npy --variance variance.npy --border reflect)";
+  boxsum stats photo.png --window 9,21 --mean mean.npy --variance variance.npy --border reflect
+  boxsum stats dem.tif --window 8 --origin -4 --sum sum.tif --count count.tif)";
 
 /// One result on its way to its file.
 struct stats_output {
@@ -50,9 +56,12 @@ struct stats_output {
     }
 };
 
-void prepare(stats_output& out, const view_shape& image, bool alpha, durability kind) {
+void prepare(stats_output& out, const view_shape& image, bool alpha, bool weighted, durability kind) {
     const bool rounded = integers_only(out.format) && !is_floating(image.type);
+    const bool exact = out.format != image_format::pfm && !weighted;
     dtype written = out.computed = floating_result_type(image.type, out.format);
+    if (exact && out.role == "sum" && !is_floating(image.type)) out.computed = written = dtype::s64;
+    if (exact && out.role == "count") out.computed = written = dtype::u32;
     if (rounded && out.role == "mean") out.computed = written = image.type;
     if (rounded && out.role == "deviation") written = image.type == dtype::u8 ? dtype::u8 : dtype::u16;
     out.written = packed_shape(written, image.rows, image.cols, image.channels);
@@ -62,14 +71,27 @@ void prepare(stats_output& out, const view_shape& image, bool alpha, durability 
 }
 
 any_view& place_of(const stats_output& out, window_outputs& results) {
-    return out.role == "mean" ? results.mean : out.role == "variance" ? results.variance : results.deviation;
+    return out.role == "mean"       ? results.mean
+           : out.role == "variance" ? results.variance
+           : out.role == "sum"      ? results.sum
+           : out.role == "count"    ? results.count
+                                    : results.deviation;
+}
+
+/// What the image's file says that is true of the result as well. No number is a missing count or sum of integers.
+std::shared_ptr<const image_metadata> metadata_of(const stats_output& out, const image& source) {
+    const bool filled = out.role != "count" && (out.role != "sum" || is_floating(source.view.shape.type));
+    if (filled || !source.metadata) return source.metadata;
+    auto kept = std::make_shared<image_metadata>(*source.metadata);
+    std::erase_if(kept->geo, [](const image_metadata::tiff_tag& tag) { return tag.number == geo_tags::gdal_nodata; });
+    return kept;
 }
 
 /// Whether all outputs can be written row by row; they are open for it then.
 bool open_rows(std::list<stats_output>& outputs, const image& source, const write_options& how) {
     const auto about = [&](const stats_output& out) {
         image result{.view = {nullptr, out.written}, .owner = {}};
-        result.metadata = source.metadata;
+        result.metadata = metadata_of(out, source);
         if (out.role == "mean") result.maxval = source.maxval;
         return result;
     };
@@ -135,11 +157,16 @@ exit_code finish(std::list<stats_output>& outputs, const summary_options& how, s
     return print_summary(report, how);
 }
 
+/// Of all outputs that there can be; empty ones are not wanted.
+std::vector<std::string> paths_of(const stats_options& options) {
+    return {options.mean, options.variance, options.deviation, options.sum, options.count};
+}
+
 exit_code run_one(const stats_options& options, const source_options& from, const std::string& input,
                   const std::vector<std::string>& paths) {
     const filter_command_options& common = options.common;
-    std::list<stats_output> outputs;  // an output_file cannot move
-    const char* const roles[] = {"mean", "variance", "deviation"};
+    std::list<stats_output> outputs;                                                // an output_file cannot move
+    const char* const roles[] = {"mean", "variance", "deviation", "sum", "count"};  // as of paths_of()
     for (std::size_t i = 0; i < paths.size(); ++i)
         if (!paths[i].empty()) {
             stats_output& out = outputs.emplace_back();
@@ -159,11 +186,12 @@ exit_code run_one(const stats_options& options, const source_options& from, cons
     const separated_image parts = separate_alpha(read);
     const image& source = parts.colours;
     boxsum::filter_options how = library_options(common.filter);
-    how.window = options.window;
+    how.window = window_of(options.window);
     how = options_for(source, how);
     const sampling samples = read_sampling(common.filter, common.source);
     for (stats_output& out : outputs) {
-        prepare(out, source.view.shape, parts.has_alpha(), common.files.write.kind());
+        prepare(out, source.view.shape, parts.has_alpha(), samples.weights.view.data != nullptr,
+                common.files.write.kind());
         if (!common.report.quiet) note_what_is_lost(source, out.format, input);
     }
 
@@ -198,7 +226,7 @@ exit_code run_one(const stats_options& options, const source_options& from, cons
         busy.phase("writing " + output_name(out.path));
         image result = out.to_write(computed[i++]);
         if (out.role == "mean") result.maxval = source.maxval;
-        result.metadata = source.metadata;
+        result.metadata = metadata_of(out, source);
         write_image(*out.file, out.format, join_alpha(result, parts), common.files.write);
     }
     report.writing_seconds = writing.seconds();
@@ -210,12 +238,15 @@ exit_code run_one(const stats_options& options, const source_options& from, cons
 
 void setup_stats(CLI::App& app, action& chosen) {
     const auto options = std::make_shared<stats_options>();
-    CLI::App* command = app.add_subcommand("stats", "Local mean, variance and standard deviation");
+    CLI::App* command = app.add_subcommand("stats", "Local mean, variance, standard deviation, sum and count");
     add_input_arguments(*command, options->common.files);
     command->add_option("--mean", options->mean, "write the means to this file")->check(some_text);
     command->add_option("--std", options->deviation, "write the standard deviations to this file")->check(some_text);
     command->add_option("--variance", options->variance, "write the variances to this file")->check(some_text);
-    add_window_option(*command, options->window);
+    command->add_option("--sum", options->sum, "write the sums to this file")->check(some_text);
+    command->add_option("--count", options->count, "write how many pixels count, or their weight, to this file")
+        ->check(some_text);
+    add_window_options(*command, options->window);
     add_file_options(*command, options->common.files, "png, jpeg, tiff, pnm, pfm, npy");
     add_source_options(*command, options->common.source);
     add_filter_options(*command, options->common.filter);
@@ -225,21 +256,21 @@ void setup_stats(CLI::App& app, action& chosen) {
 }
 
 exit_code run_stats(const stats_options& options) {
-    if (options.mean.empty() && options.variance.empty() && options.deviation.empty()) {
+    const std::vector<std::string> paths = paths_of(options);
+    if (std::all_of(paths.begin(), paths.end(), [](const std::string& path) { return path.empty(); })) {
         file_options files = options.common.files;
         files.prints = true;
         if (options.common.report.quiet || !files.format.empty() || files.skip_existing || options.common.filter.fill)
             throw usage_error(
-                "--mean, --std or --variance: give at least one output, or neither -q, --format, "
+                "--mean, --std, --variance, --sum or --count: give at least one output, or neither -q, --format, "
                 "--skip-existing nor --fill");
         return run_files(files, options.common.source, {""}, options.common.report,
                          [&](const std::string& input, const std::vector<std::string>&, const source_options& source) {
                              return print_window_summary(options.common, options.window, source, input);
                          });
     }
-    check_outputs({options.mean, options.variance, options.deviation}, options.common.report);
-    return run_files(options.common.files, options.common.source, {options.mean, options.variance, options.deviation},
-                     options.common.report,
+    check_outputs(paths, options.common.report);
+    return run_files(options.common.files, options.common.source, paths, options.common.report,
                      [&](const std::string& input, const std::vector<std::string>& outputs,
                          const source_options& source) { return run_one(options, source, input, outputs); });
 }

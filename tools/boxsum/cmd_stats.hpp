@@ -7,13 +7,15 @@
 
 namespace boxsum::cli {
 
-/// boxsum stats: mean, variance and standard deviation of the window around every pixel.
+/// boxsum stats: mean, variance, standard deviation, sum and count of the window around every pixel.
 struct stats_options {
     filter_command_options common;
     std::string mean;  ///< outputs; empty ones are not computed
     std::string variance;
     std::string deviation;
-    window_size window = usual_window;
+    std::string sum;
+    std::string count;
+    window_choice window = {};
 };
 
 void setup_stats(CLI::App& app, action& chosen);

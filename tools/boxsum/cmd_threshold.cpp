@@ -64,7 +64,7 @@ void setup_threshold(CLI::App& app, action& chosen) {
                "is none of bradley, niblack, sauvola, wolf, nick, singh, phansalkar",
                "bradley, niblack, sauvola, wolf, nick, singh or phansalkar")
         ->default_str("sauvola");
-    add_window_option(*command, options->window);
+    add_window_options(*command, options->window);
     command->add_option("--k", options->k, "the method's k")->check(finite_number);
     command->add_option("--range", options->range, "R of sauvola, singh and phansalkar, above 0")
         ->check(positive_number);
@@ -85,7 +85,7 @@ exit_code run_threshold(const threshold_command_options& options) {
     filter_command_options common = options.common;
     if (!options.each_channel) common.source.grey = true;
     boxsum::filter_options how = library_options(common.filter);
-    how.window = options.window;
+    how.window = window_of(options.window);
     const sampling samples = read_sampling(common.filter, common.source);
     const auto shape = [](const image& colours, image_format) {
         const view_shape& s = colours.view.shape;

@@ -12,7 +12,7 @@ namespace boxsum::cli {
 struct threshold_command_options {
     filter_command_options common;
     threshold_method method = threshold_method::sauvola;
-    window_size window = usual_window;
+    window_choice window = {};
     std::optional<double> k;      ///< the method's default when not given
     std::optional<double> range;  ///< Sauvola's R
     bool each_channel = false;    ///< else of their brightness

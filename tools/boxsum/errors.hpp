@@ -13,7 +13,7 @@ namespace boxsum::cli {
 enum class exit_code : int {
     done = 0,
     failure = 1,        ///< missing output directory, full disk, failed verification, CUDA failure
-    usage = 2,          ///< unknown option, malformed number, even window
+    usage = 2,          ///< unknown option, malformed number, empty window
     bad_input = 3,      ///< a file that cannot be read, a value that does not fit the input
     unsupported = 4,    ///< no such device, type pair or algorithm; a format that cannot hold the result
     out_of_memory = 5,  ///< host or device

@@ -26,8 +26,21 @@ std::optional<window_size> parse_window(std::string_view text) {
     const auto v = parse_integers(text);
     if (!v || v->size() > 2) return {};
     for (const std::int64_t n : *v)
-        if (n < 1 || n % 2 == 0) return {};
+        if (n < 1) return {};
     return window_size{v->front(), v->back()};
+}
+
+std::optional<origin> parse_origin(std::string_view text) {
+    const auto v = parse_integers(text);
+    if (!v || v->size() > 2) return {};
+    return origin{v->front(), v->back()};
+}
+
+void check_origin(std::int64_t moved, std::int64_t extent, const char* what) {
+    const std::int64_t least = -(extent / 2), most = (extent - 1) / 2;
+    if (moved < least || moved > most)
+        throw usage_error("--origin: is " + std::to_string(moved) + ", must be " + std::to_string(least) + " to " +
+                          std::to_string(most) + " for a window of " + std::to_string(extent) + " " + what);
 }
 
 /// A message of the library, which calls its arguments by their names in the API.
@@ -130,11 +143,27 @@ void run_filter(const filter_options& options, std::string_view window_option, c
     }
 }
 
-void add_window_option(CLI::App& command, window_size& window) {
-    add_parsed(command, "-w,--window", window, parse_window,
-               "is not N or N,M: a window has an odd number of rows and columns, at least 1",
-               "rows and columns of the window, N or N,M, odd")
+void add_window_options(CLI::App& command, window_choice& window) {
+    add_parsed(
+        command, "-w,--window", window.size, parse_window, "is not N or N,M with N and M at least 1",
+        "rows and columns of the window, N or N,M; its pixel is the middle\none, of an even number that behind the "
+        "middle")
         ->default_str("15");
+    add_parsed(command, "--origin", window.moved, parse_origin, "is not N or N,M with N and M integers",
+               "pixels that the window is moved up and left, N or N,M")
+        ->default_str("0");
+}
+
+window window_of(const window_choice& chosen) {
+    const window_size& size = chosen.size;
+    check_origin(chosen.moved.row, size.rows, "rows");
+    check_origin(chosen.moved.col, size.cols, "columns");
+    window moved = size;
+    moved.above += chosen.moved.row;
+    moved.below -= chosen.moved.row;
+    moved.left += chosen.moved.col;
+    moved.right -= chosen.moved.col;
+    return moved;
 }
 
 boxsum::filter_options library_options(const filter_options& options) {

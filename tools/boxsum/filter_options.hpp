@@ -43,9 +43,17 @@ void add_filter_options(CLI::App& command, filter_options& options);
 void run_filter(const filter_options& options, std::string_view window_option, const std::function<void()>& on_cpu,
                 const std::function<void(cuda::stream_ref)>& on_gpu);
 
-/// --window N[,M], odd, of 15 if it is not given.
-void add_window_option(CLI::App& command, window_size& window);
-inline constexpr window_size usual_window{15, 15};
+/// What --window and --origin say, which filters of one window take.
+struct window_choice {
+    window_size size{15, 15};
+    origin moved = {};  ///< pixels up and left
+};
+
+/// --window N[,M], of 15 if it is not given, and --origin N[,M].
+void add_window_options(CLI::App& command, window_choice& window);
+
+/// Throws usage_error for an origin that takes the window off its pixel.
+window window_of(const window_choice& chosen);
 
 /// The options as the library takes them, but for the window. Throws usage_error for a border's value without that
 /// border.

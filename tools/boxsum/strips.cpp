@@ -5,12 +5,14 @@
 #include "stopwatch.hpp"
 
 #include <boxsum/cpu.hpp>
+#include <boxsum/error.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -46,6 +48,14 @@ const_any_view rows_from(const const_any_view& view, std::int64_t first, std::in
     return part;
 }
 
+/// The library sees only strips, whose rows are the image's whatever a mask or weights have.
+void check_extents(const char* option, const view_shape& given, const view_shape& image) {
+    if (given.rows != image.rows || given.cols != image.cols)
+        throw invalid_argument(std::string(option) + ": rows x cols are " + std::to_string(given.rows) + " x " +
+                               std::to_string(given.cols) + ", must be the image's " + std::to_string(image.rows) +
+                               " x " + std::to_string(image.cols));
+}
+
 }  // namespace
 
 strips::strips(const view_shape& image, const window& reach, std::int64_t bytes_of_row, int threads)
@@ -72,6 +82,8 @@ std::int64_t strips::bottom_of(std::int64_t top) const {
 
 void strips::run(const image& source, const sampling& samples, const std::function<void(const strip&)>& compute,
                  const std::function<void(const strip&)>& hand_on, summary& report) const {
+    if (samples.mask.view.data != nullptr) check_extents("--mask", samples.mask.view.shape, source.view.shape);
+    if (samples.weights.view.data != nullptr) check_extents("--weights", samples.weights.view.shape, source.view.shape);
     const stopwatch all;
     const thread_share share(places_);
     std::mutex mutex;  // of all that follows

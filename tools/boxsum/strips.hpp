@@ -38,7 +38,8 @@ class strips {
 
     /// Computes every strip on one of as many threads as there are places, and hands them on from top to bottom, one at
     /// a time, while others are computed. What `compute` or `hand_on` throws ends the run. The time that it takes is
-    /// added to the report's computing and writing, in proportion to what they took of all threads.
+    /// added to the report's computing and writing, in proportion to what they took of all threads. Throws
+    /// invalid_argument, before any of it, for a mask or weights of other rows or columns than the image's.
     void run(const image& source, const sampling& samples, const std::function<void(const strip&)>& compute,
              const std::function<void(const strip&)>& hand_on, summary& report) const;
 

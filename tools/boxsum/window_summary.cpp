@@ -59,10 +59,12 @@ const_any_view rows_behind(const const_any_view& view, std::int64_t first) {
     return rest;
 }
 
-bool has_sample(const const_any_view& view, std::int64_t r, std::int64_t c) {
-    return view.data == nullptr || visit_type(view.shape.type, [&]<typename T>(std::type_identity<T>) {
-               return number_of(row_as<T>(view, r)[c]) > 0;
-           });
+/// Whether a mask (8u) and weights (32f) take a pixel, as the library does: a weight that is not finite takes it out.
+bool has_sample(const filter_inputs& inputs, std::int64_t r, std::int64_t c) {
+    if (inputs.mask.data != nullptr && row_as<std::uint8_t>(inputs.mask, r)[c] == 0) return false;
+    if (inputs.weights.data == nullptr) return true;
+    const float weight = row_as<float>(inputs.weights, r)[c];
+    return weight > 0 && std::isfinite(weight);
 }
 
 /// One row, one band: of pixels that count and have a window in which enough do.
@@ -79,7 +81,7 @@ band_summary summary_of_row(const window_rows& rows, std::int64_t r, std::int64_
         const auto value = number_of(pixels[i]);
         if (nodata && value == static_cast<decltype(number_of(Pixel{}))>(*nodata)) continue;
         if (std::isnan(static_cast<double>(value)) || std::isnan(means[i])) continue;
-        if (!has_sample(rows.inputs.mask, r, c) || !has_sample(rows.inputs.weights, r, c)) continue;
+        if (!has_sample(rows.inputs, r, c)) continue;
         ++all.count;
         all.mean.add(static_cast<double>(means[i]));
         all.deviation.add(static_cast<double>(deviations[i]));
@@ -167,10 +169,11 @@ std::string digits(double value) {
     return text.data();
 }
 
-exit_code print_as_json(const summary& what, const window_size& window, const std::vector<band_summary>& bands) {
+exit_code print_as_json(const summary& what, const window_choice& window, const std::vector<band_summary>& bands) {
     nlohmann::ordered_json report{{"input", {{"path", what.input}}}};
     report["input"].update(json_of(what.input_shape));
-    report["window"] = {window.rows, window.cols};
+    report["window"] = {window.size.rows, window.size.cols};
+    report["origin"] = {window.moved.row, window.moved.col};
     report["bands"] = nlohmann::ordered_json::array();
     for (const band_summary& band : bands) {
         nlohmann::ordered_json entry{{"band", report["bands"].size() + 1}, {"count", band.count}};
@@ -189,7 +192,7 @@ exit_code print_as_json(const summary& what, const window_size& window, const st
     return print_json(report);
 }
 
-exit_code print_as_text(const summary& what, const window_size& window, const std::vector<band_summary>& bands) {
+exit_code print_as_text(const summary& what, const window_choice& window, const std::vector<band_summary>& bands) {
     std::vector<std::vector<std::string>> lines{{"band", "count", "of windows", "min", "mean", "max"}};
     for (std::size_t i = 0; i < bands.size(); ++i) {
         const auto add = [&](const char* name, const spread& of) {
@@ -204,17 +207,20 @@ exit_code print_as_text(const summary& what, const window_size& window, const st
         add("mean", bands[i].mean);
         add("deviation", bands[i].deviation);
     }
+    const std::string moved = window.moved == origin{} ? ""
+                                                       : " with the origin " + std::to_string(window.moved.row) + ", " +
+                                                             std::to_string(window.moved.col);
     std::array<char, 96> timing{};
     std::snprintf(timing.data(), timing.size(), ": read in %.1f ms, computed in %.3f ms\n", what.reading_seconds * 1e3,
                   what.seconds * 1e3);
     return print_output(input_name(what.input) + " (" + text_of(what.input_shape) + "), windows of " +
-                        std::to_string(window.rows) + " x " + std::to_string(window.cols) + timing.data() +
-                        aligned(lines));
+                        std::to_string(window.size.rows) + " x " + std::to_string(window.size.cols) + moved +
+                        timing.data() + aligned(lines));
 }
 
 }  // namespace
 
-exit_code print_window_summary(const filter_command_options& options, const window_size& window,
+exit_code print_window_summary(const filter_command_options& options, const window_choice& window,
                                const source_options& from, const std::string& input) {
     for (const source_options& page : page_by_page(input, from)) {
         summary report{.input = input, .input_shape = {}, .outputs = {}, .seconds = 0, .details = {}};
@@ -226,7 +232,7 @@ exit_code print_window_summary(const filter_command_options& options, const wind
         report.reading_seconds = reading.seconds();
         const image source = separate_alpha(read).colours;
         boxsum::filter_options how = library_options(options.filter);
-        how.window = window;
+        how.window = window_of(window);
         how = options_for(source, how);
         how.fill = std::numeric_limits<double>::quiet_NaN();  // where too few count there is no window to speak of
         busy.phase("computing statistics");

@@ -249,7 +249,8 @@ TEST(guided_filter, refusals) {
         return std::string("nothing thrown");
     };
     const guided_inputs good{.image = image, .guide = guide};
-    EXPECT_EQ(message(good, {result}, {0.0}, {}), "epsilon: is 0.000000, must be finite and above 0");
+    EXPECT_EQ(message(good, {result}, {0.0}, {}), "epsilon: is 0, must be finite and above 0");
+    EXPECT_EQ(message(good, {result}, {-1e-9}, {}), "epsilon: is -1e-09, must be finite and above 0");
     EXPECT_EQ(message(good, {image}, {}, {}), "result: overlaps image");
     EXPECT_EQ(message({.image = image, .guide = image_view<std::uint8_t>(other.data(), 4, 7)}, {result}, {}, {}),
               "guide: cols is 7, but that of the image is 8");

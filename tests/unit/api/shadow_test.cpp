@@ -131,8 +131,9 @@ TEST(variance_shadows, refusals) {
     EXPECT_EQ(message({exclusive, depth, r}, {result}),
               "moments.sums: an exclusive table lacks the sums up to the last row and column");
     EXPECT_EQ(message({moments, depth, depth}, {result}), "rectangle: channels is 1, must be 4");
-    EXPECT_EQ(message({moments, depth, r}, {result}, {.bleeding = 1}),
-              "bleeding: is 1.000000, must be 0 or more, below 1");
+    EXPECT_EQ(message({moments, depth, r}, {result}, {.bleeding = 1}), "bleeding: is 1, must be 0 or more, below 1");
+    EXPECT_EQ(message({moments, depth, r}, {result}, {.min_variance = -1e-9}),
+              "min_variance: is -1e-09, must be finite, not negative");
     EXPECT_EQ(message({moments, depth, r}, {image_view<double>(receiver.data(), 2, 2)}),
               "visibility: overlaps receiver");
     EXPECT_EQ(message({{moments.sums, exclusive.squares}, depth, r}, {result}),

@@ -152,7 +152,16 @@ TEST(circles_of_confusion, of_a_thin_lens) {
     EXPECT_EQ(radii, expected);
     circles_of_confusion(from, to, {.focus = 2, .aperture = 10, .largest_radius = 7});
     EXPECT_EQ(radii[2], 7);
-    EXPECT_THROW(circles_of_confusion(from, to, {.focus = 0}), invalid_argument);
+    const auto message = [&](const thin_lens& lens) {
+        try {
+            circles_of_confusion(from, to, lens);
+        } catch (const invalid_argument& e) {
+            return std::string(e.what());
+        }
+        return std::string("nothing thrown");
+    };
+    EXPECT_EQ(message({.focus = -1e-9}), "focus: is -1e-09, must be above 0 and finite");
+    EXPECT_EQ(message({.aperture = -1e-9}), "aperture: is -1e-09, must be finite, not negative");
     EXPECT_THROW(circles_of_confusion(from, to, {.largest_radius = 65536}), invalid_argument);
 }
 

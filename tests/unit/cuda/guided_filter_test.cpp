@@ -449,7 +449,7 @@ TEST_F(device_guided_filter, refusals) {
                               const filter_options& how = {}) {
         return message([&] { cuda::guided_filter(in, to, stream(), rule, how); });
     };
-    EXPECT_EQ(filtered({.image = p}, {q}, {0.0}), "epsilon: is 0.000000, must be finite and above 0");
+    EXPECT_EQ(filtered({.image = p}, {q}, {0.0}), "epsilon: is 0, must be finite and above 0");
     EXPECT_EQ(filtered({.image = p}, {p}), "result: overlaps image");
     EXPECT_EQ(filtered({.image = p}, {other.view()}), "result: is host memory, but the image is device memory");
     EXPECT_EQ(filtered({.image = p}, {q}, {}, {.border = border_mode::constant}),

@@ -469,7 +469,7 @@ TEST(histogram_pipeline, mistakes_are_named) {
     expect(with([](frame_request& r) { r.boxes[1] = {0, 0, 2, 2}; }), "request: boxes[1]: ");  // outside the region
     expect(with([](frame_request& r) { r.grids[0].row_step = 0; }), "row_step is 0");
     expect(with([](frame_request& r) { r.target.pop_back(); }), "target has 3 values");
-    expect(with([](frame_request& r) { r.target[0] = -1; }), "target has the value -1");
+    expect(with([](frame_request& r) { r.target[0] = -1e-9; }), "target has the value -1e-09,");
     expect(with([](frame_request& r) { r.target[0] = r.target[1] = 1e308; }),
            "request: target: its bins add up to inf");
     expect(with([](frame_request& r) { r.count = 0; }), "count is 0");
