@@ -267,12 +267,18 @@ def local_statistics(
 
 
 def local_contrast(
-    image: Tensor, size: Size = 15, *, epsilon: float = 1e-6, border: Border = "reflect", cval: float = 0
+    image: Tensor,
+    size: Size = 15,
+    *,
+    epsilon: float = 1e-6,
+    border: Border = "reflect",
+    cval: float = 0,
+    origin: Size = 0,
 ) -> Tensor:
     """Local contrast normalisation, (pixel - m) / max(s, epsilon); see `boxsum.local_contrast`.
 
     Args:
-        image, size, border, cval: As of `box_filter`.
+        image, size, border, cval, origin: As of `box_filter`.
         epsilon: The smallest divisor, above 0.
 
     Returns:
@@ -288,7 +294,7 @@ def local_contrast(
     if not epsilon > 0:
         raise InvalidArgument(f"epsilon: is {epsilon}, must be above 0")
     work = _image(image)
-    mean, deviation = local_statistics(work, size, border=border, cval=cval)
+    mean, deviation = local_statistics(work, size, border=border, cval=cval, origin=origin)
     return ((work - mean) / deviation.clamp(min=epsilon)).to(image.dtype)
 
 
@@ -308,13 +314,14 @@ def threshold(
     q: float | Tensor = 10.0,
     border: Border = "reflect",
     cval: float = 0,
+    origin: Size = 0,
     result: Literal["mask", "threshold", "soft"] = "soft",
     sharpness: float | Tensor = 50.0,
 ) -> Tensor:
     """Adaptive threshold, by the formulas of `boxsum.threshold`, with gradients for the image and all numbers.
 
     Args:
-        image, size, border, cval: As of `box_filter`.
+        image, size, border, cval, origin: As of `box_filter`.
         method: As of `boxsum.threshold`.
         k, r, p, q: The formula's numbers, or tensors of them that are learned; ``k`` is by default the method's, ``r``
             that of images in 0 to 1.
@@ -343,10 +350,10 @@ def threshold(
     if k is None:
         k = _DEFAULT_K[method]
     if method in ("bradley", "singh"):
-        mean = box_filter(work, size, border=border, cval=cval)
+        mean = box_filter(work, size, border=border, cval=cval, origin=origin)
         deviation = mean
     else:
-        mean, deviation = local_statistics(work, size, border=border, cval=cval)
+        mean, deviation = local_statistics(work, size, border=border, cval=cval, origin=origin)
     if method == "bradley":
         limit = mean * (1 - k)
     elif method == "niblack":

@@ -134,7 +134,7 @@ METHODS = ("bradley", "niblack", "sauvola", "wolf", "nick", "singh", "phansalkar
 def test_thresholds_and_their_gradients(method):
     image = image_of(2, 6, 7, grad=True)
     for border in BORDERS:
-        for options in ({}, {"k": 0.3, "r": 0.4}):
+        for options in ({}, {"k": 0.3, "r": 0.4}, {"origin": (1, -2)}):
             given = options if method in ("sauvola", "singh", "phansalkar") else {k: v for k, v in options.items() if k != "r"}
             got = boxsum.torch.threshold(image, (3, 4), method=method, border=border, result="threshold", **given)
             expected = boxsum.threshold(
@@ -242,6 +242,9 @@ def test_statistics_and_their_gradients(border):
     assert gradgradcheck(lambda x: boxsum.torch.local_statistics(x, 3, results=("var",), border=border), image)
     assert gradcheck(lambda x: boxsum.torch.local_contrast(x, 3, epsilon=0.05, border=border), image)
     assert gradgradcheck(lambda x: boxsum.torch.local_contrast(x, 3, epsilon=0.05, border=border), image)
+    moved = {"epsilon": 0.05, "border": border, "origin": (-1, 1)}
+    expected = boxsum.local_contrast(image.detach(), (2, 3), dtype="float64", **moved)
+    torch.testing.assert_close(boxsum.torch.local_contrast(image, (2, 3), **moved).detach(), expected, rtol=1e-11, atol=0)
 
 
 def test_a_constant_window_has_a_gradient():
