@@ -512,7 +512,7 @@ def test_arguments_are_named():
             lambda: boxsum.threshold(image, 3, result="grey"),
         ),
         (ValueError, "k: is inf, must be finite", lambda: boxsum.threshold(image, 3, k=math.inf)),
-        (ValueError, "r: has no meaning", lambda: boxsum.threshold(image, 3, method="niblack", r=3)),
+        (ValueError, "r: is 3, but has no meaning", lambda: boxsum.threshold(image, 3, method="niblack", r=3)),
         (ValueError, "kernel: has 1 axes", lambda: boxsum.convolve(image, [1, 2])),
         (ValueError, "kernel", lambda: boxsum.convolve(image, [[1.0, math.nan]])),
         (TypeError, "kernel: its dtype is", lambda: boxsum.convolve(image, [["a"]])),
