@@ -231,7 +231,7 @@ sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs) {
 void check_all_count(const sat_shapes& shapes, std::string_view who) {
     const char* argument = shapes.mask                         ? "mask"
                            : shapes.weights                    ? "weights"
-                           : shapes.nan != nan_mode::propagate ? "nan"
+                           : shapes.nan != nan_mode::propagate ? "nan, or a nodata that is NaN"
                            : shapes.nodata                     ? "nodata"
                            : shapes.counts                     ? "counts"
                                                                : nullptr;

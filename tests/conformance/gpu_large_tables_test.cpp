@@ -37,11 +37,18 @@ class large_tables : public test::gpu_test {
         multiprocessors_ = cuda::describe_device(cuda::current_device()).multiprocessors;
     }
 
+    void TearDown() override {
+        if (!IsSkipped() && !HasFatalFailure() && compared_ == 0)
+            GTEST_SKIP() << "BOXSUM_TYPES has none of these types";
+        test::gpu_test::TearDown();
+    }
+
     /// In the pipeline of tiles, whatever one wave could take.
     void expect_right(const conformance_case& c) {
         execution how;
         how.parameters = parse_parameters(fast_, "path=tiles");
         if (!check_support(fast_, problem_of(c), how.parameters)) return;  // BOXSUM_TYPES
+        ++compared_;
         const auto wrong = check_record(fast_, c, how, run_);
         EXPECT_FALSE(wrong) << *wrong;
     }
@@ -62,7 +69,7 @@ class large_tables : public test::gpu_test {
 
     const algorithm_record& fast_ = *find_record(operation::sat, "fast");
     record_runner run_;
-    int multiprocessors_ = 0;
+    int multiprocessors_ = 0, compared_ = 0;
 };
 
 TEST_F(large_tables, tiles_of_two_panels) {

@@ -393,6 +393,8 @@ sat_list_plan::sat_list_plan(std::span<const sat_shapes> shapes, const sat_optio
             made->problems.push_back(problem_for(shapes[i]));
         } catch (const invalid_argument& e) {
             throw invalid_argument(indexed("shapes", i) + e.what());
+        } catch (const unsupported& e) {
+            throw unsupported(indexed("shapes", i) + e.what());
         }
         const problem &p = made->problems.back(), &first = made->problems.front();
         if (p.triple() != first.triple() || p.squares.has_value() != first.squares.has_value())

@@ -510,8 +510,16 @@ TEST_F(counted_tables, plans_that_cannot_be_are_refused) {
                  "carries: given, but where pixels may not count");
     const double offset = 2;
     EXPECT_PRED2(starts_with, refusal([&](sat_shapes& s) { s.form.offset = offset; }), "sums: form is");
-    const std::vector<sat_shapes> list(2, with([](sat_shapes&) {}));
-    EXPECT_THROW(cuda::sat_list_plan{list}, unsupported);
+    std::vector<sat_shapes> list(2, with([](sat_shapes& s) { s = {s.image, s.sums}; }));
+    cuda::sat_list_plan{list};
+    list[1].nan = nan_mode::omit;
+    try {
+        cuda::sat_list_plan{list};
+        FAIL() << "a list whose pixels may not count";
+    } catch (const unsupported& e) {
+        EXPECT_STREQ(e.what(),
+                     "shapes[1]: nan, or a nodata that is NaN: given, but a list of images counts every pixel");
+    }
 }
 
 }  // namespace
