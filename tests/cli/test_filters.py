@@ -107,12 +107,17 @@ class Filters(CliTest):
     def placed(self, size, origin):
         """The windows of all pixels, for a size and an origin (rows, columns)."""
         (n, m), (y, x) = size, origin
-        above, left = n // 2 + y, m // 2 + x
-        return [[self.values[i * COLS + j] for i in range(max(r - above, 0), min(r - above + n, ROWS))
-                 for j in range(max(c - left, 0), min(c - left + m, COLS))] for r in range(ROWS) for c in range(COLS)]
+        above, left, rows = n // 2 + y, m // 2 + x, len(self.values) // COLS
+        return [[self.values[i * COLS + j] for i in range(max(r - above, 0), min(r - above + n, rows))
+                 for j in range(max(c - left, 0), min(c - left + m, COLS))] for r in range(rows) for c in range(COLS)]
 
     def test_windows_of_any_size_and_place(self):
-        for size, origin in (((4, 6), (0, 0)), ((2, 2), (0, 0)), ((4, 6), (1, -3)), ((5, 3), (-2, 1)), ((1, 8), (0, -4)), ((8, 8), (3, 3))):
+        rows = 75  # several strips with little memory: one is at least four times what a window has beside its pixel
+        self.values = f.pixels("8u", rows * COLS)
+        self.write("in.pgm", f.pnm(rows, COLS, 1, self.values))
+        seen = [1 if v % 7 else 0 for v in f.pixels("8u", rows * COLS, seed=2)]
+        mask = self.write("mask.pgm", f.pnm(rows, COLS, 1, seen))
+        for size, origin in (((4, 6), (0, 0)), ((2, 2), (0, 0)), ((4, 6), (1, -3)), ((5, 3), (-2, 1)), ((5, 3), (2, 0)), ((1, 8), (0, -4)), ((8, 8), (3, 3)), ((8, 8), (-4, -4))):
             given = ("-w", "{},{}".format(*size), *(("--origin", "{},{}".format(*origin)) if any(origin) else ()), "-q")
             expected = self.placed(size, origin)
             both = [oracle.mean_and_variance(w) for w in expected]
@@ -127,9 +132,18 @@ class Filters(CliTest):
                 self.assertEqual(self.result("t.npy"), [255 if x > 0.85 * m else 0 for x, (m, _) in zip(self.values, both)], given)
                 self.boxsum("normalize", self.source, self.path("x.npy"), "--epsilon", 5, *given, *memory)
                 self.close(self.result("x.npy"), [(x - m) / max(math.sqrt(v), 5) for x, (m, v) in zip(self.values, both)])
-            found = self.summary(*given[:-1])
-            self.assertEqual((found["window"], found["origin"]), (list(size), list(origin)))
-            self.close([found["bands"][0]["mean"][key] for key in ("min", "max")], [f([m for m, _ in both]) for f in (min, max)])
+                found = self.summary(*given[:-1], *memory)
+                self.assertEqual((found["window"], found["origin"]), (list(size), list(origin)))
+                self.close([found["bands"][0]["mean"][key] for key in ("min", "max")], [f([m for m, _ in both]) for f in (min, max)])
+            values = self.values
+            self.values = list(zip(values, seen))
+            near = [[v for v, s in w if s] for (_, s), w in zip(self.values, self.placed(size, origin)) if s]
+            self.values = values
+            means = [sum(w) / len(w) for w in near]
+            for memory in ((), ("--memory", "1K")):
+                (band,) = self.summary(*given[:-1], "--mask", mask, *memory)["bands"]
+                self.assertEqual(band["count"], sum(seen))
+                self.close([band["mean"][key] for key in ("min", "mean", "max")], [min(means), sum(means) / len(means), max(means)])
         self.boxsum("stats", self.source, "-w", 6, "--origin", -3, "--sum", self.path("s.npy"), "-q")
         self.assertEqual(self.result("s.npy"), [sum(w) for w in self.placed((6, 6), (-3, -3))])
         self.assertIn(b"windows of 6 x 6 with the origin -3, 2: read in", self.boxsum("stats", self.source, "-w", 6, "--origin", "-3,2"))
