@@ -188,7 +188,24 @@ class Filters(CliTest):
             self.assertEqual(f.read_npy(self.read("n.npy"))[1:], ("<u4", [1] * len(values)))
         clear = self.write("clear.png", f.png(2, 2, 4, 8, [10, 20, 30, 128, 40, 50, 60, 255] * 2))
         self.boxsum("stats", clear, "-w", 3, "--sum", self.path("s.npy"), "-q")
-        self.assertEqual(self.result("s.npy"), [100, 140, 180, 128, 100, 140, 180, 255] * 2)
+        self.assertEqual(f.read_npy(self.read("s.npy")), ((2, 2, 3), "<i8", [100, 140, 180] * 4))
+
+    def test_opacity_is_none_of_counts_and_sums_of_integers(self):
+        """Of means and sums of floats it is one."""
+        for kind, opacity, kept in (("8u", 200, "m"), ("16u", 300, "m"), ("32f", 0.25, "ms"), ("64f", 0.25, "ms")):
+            source = self.write("in.tif", f.tiff(3, 4, 4, kind, [9, 8, 7, opacity] * 12))
+            for weights in ((), ("--weights", self.write("w.npy", f.npy((3, 4), "32f", [1] * 12)))):
+                outputs = [word for option in ("mean", "sum", "count") for word in (f"--{option}", self.path(f"{option[0]}.tif"))]
+                report = json.loads(self.boxsum("stats", source, "-w", 3, *outputs, *weights, "--json"))
+                for name in "msc":
+                    tags = f.tiff_tags(self.read(f"{name}.tif"))
+                    self.assertEqual(tags.get(338), [2] if name in kept else None, (kind, name, weights))
+                    self.boxsum("blur", self.path(f"{name}.tif"), self.path("x.npy"), "-r", 0, "--type", "64f", "-q")
+                    shape, _, found = f.read_npy(self.read("x.npy"))
+                    self.assertEqual(shape, (3, 4, 4 if name in kept else 3), (kind, name, weights))
+                    self.assertEqual(set(found[3::4]) == {opacity}, name in kept, (kind, name, weights))
+                self.assertEqual([report[role]["channels"] for role in ("mean", "sum", "count")], [4 if name in kept else 3 for name in "msc"])
+                self.assertEqual(found, [n for r in range(3) for c in range(4) for n in 3 * [(3 if r == 1 else 2) * (3 if c in (1, 2) else 2)]])
 
     def test_the_value_for_no_data_is_none_among_sums_of_integers_and_counts(self):
         for kind, kept in (("8u", {"m.tif"}), ("32f", {"m.tif", "s.tif"})):

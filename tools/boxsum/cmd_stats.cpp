@@ -26,7 +26,7 @@ namespace {
 constexpr const char* stats_footer =
     R"(Results are 32f (64f for 64f images) in NPY, TIFF and PFM files. In PNG, JPEG, PGM and PPM files the mean and the
 standard deviation of integer images are rounded half up; variances, sums and counts need one of the others. Variances
-are the population's. Opacity is kept.
+are the population's. Opacity is kept, but not with counts and sums of integers.
 
 In NPY and TIFF files sums of images of 8u, 16u and 16s are exact, 64s, and counts, of the pixels that count in a window,
 32u; with --weights both are of weights, and like means.
@@ -46,7 +46,8 @@ struct stats_output {
     std::string path;
     image_format format = image_format::npy;
     dtype computed = dtype::f32;  ///< as the library writes it
-    view_shape written;           ///< as the file holds it
+    view_shape written;           ///< as the file holds it, without opacity
+    bool opacity = false;         ///< the image's goes with it into the file
     std::optional<output_file> file;
     std::optional<row_sink> rows;  ///< of a file that is written in strips
 
@@ -54,7 +55,17 @@ struct stats_output {
     image to_write(const writable_image& pixels) const {
         return computed == written.type ? pixels : quantised(pixels, written.type, 1, 0);
     }
+
+    view_shape in_file() const {
+        return packed_shape(written.type, written.rows, written.cols, written.channels + (opacity ? 1 : 0));
+    }
 };
+
+/// Whether a result's numbers are like the pixels'. Counts, and sums of integers, have none that means no data, and no
+/// range that opacity has a place in.
+bool is_like_pixels(const stats_output& out, dtype image) {
+    return out.role != "count" && (out.role != "sum" || is_floating(image));
+}
 
 void prepare(stats_output& out, const view_shape& image, bool alpha, bool weighted, durability kind) {
     const bool rounded = integers_only(out.format) && !is_floating(image.type);
@@ -65,8 +76,8 @@ void prepare(stats_output& out, const view_shape& image, bool alpha, bool weight
     if (rounded && out.role == "mean") out.computed = written = image.type;
     if (rounded && out.role == "deviation") written = image.type == dtype::u8 ? dtype::u8 : dtype::u16;
     out.written = packed_shape(written, image.rows, image.cols, image.channels);
-    check_can_hold(out.path, out.format,
-                   packed_shape(written, image.rows, image.cols, image.channels + (alpha ? 1 : 0)));
+    out.opacity = alpha && is_like_pixels(out, image.type);
+    check_can_hold(out.path, out.format, out.in_file());
     out.file.emplace(out.path, kind);
 }
 
@@ -78,10 +89,9 @@ any_view& place_of(const stats_output& out, window_outputs& results) {
                                     : results.deviation;
 }
 
-/// What the image's file says that is true of the result as well. No number is a missing count or sum of integers.
+/// What the image's file says that is true of the result as well.
 std::shared_ptr<const image_metadata> metadata_of(const stats_output& out, const image& source) {
-    const bool filled = out.role != "count" && (out.role != "sum" || is_floating(source.view.shape.type));
-    if (filled || !source.metadata) return source.metadata;
+    if (is_like_pixels(out, source.view.shape.type) || !source.metadata) return source.metadata;
     auto kept = std::make_shared<image_metadata>(*source.metadata);
     std::erase_if(kept->geo, [](const image_metadata::tiff_tag& tag) { return tag.number == geo_tags::gdal_nodata; });
     return kept;
@@ -148,7 +158,7 @@ void run_in_strips(std::list<stats_output>& outputs, const image& source, const 
 exit_code finish(std::list<stats_output>& outputs, const summary_options& how, summary& report) {
     std::vector<output_file*> files;
     for (stats_output& out : outputs) {
-        report.outputs.push_back({out.role, out.path, out.written});
+        report.outputs.push_back({out.role, out.path, out.in_file()});
         files.push_back(&*out.file);
     }
     const stopwatch naming;
@@ -227,7 +237,7 @@ exit_code run_one(const stats_options& options, const source_options& from, cons
         image result = out.to_write(computed[i++]);
         if (out.role == "mean") result.maxval = source.maxval;
         result.metadata = metadata_of(out, source);
-        write_image(*out.file, out.format, join_alpha(result, parts), common.files.write);
+        write_image(*out.file, out.format, out.opacity ? join_alpha(result, parts) : result, common.files.write);
     }
     report.writing_seconds = writing.seconds();
     busy.stop();
