@@ -207,6 +207,17 @@ class Filters(CliTest):
                 self.assertEqual([report[role]["channels"] for role in ("mean", "sum", "count")], [4 if name in kept else 3 for name in "msc"])
                 self.assertEqual(found, [n for r in range(3) for c in range(4) for n in 3 * [(3 if r == 1 else 2) * (3 if c in (1, 2) else 2)]])
 
+    def test_counts_beyond_32_bits(self):
+        """Of windows that may have so many pixels; cut off at the image's edges they have no more than it."""
+        source = self.write("in.npy", f.npy((2, 3), "8u", [1] * 6))
+        for border, side, descr, count in (("reflect", 65536, "<f8", 65536 ** 2), ("reflect", 65535, "<u4", 65535 ** 2),
+                                           ("wrap", 65536, "<f8", 65536 ** 2), ("shrink", 65536, "<u4", 6)):
+            self.boxsum("stats", source, "-w", side, "--border", border, "--count", self.path("n.npy"), "--sum", self.path("s.npy"), "-q")
+            self.assertEqual(f.read_npy(self.read("n.npy")), ((2, 3), descr, [count] * 6), (border, side))
+            self.assertEqual(f.read_npy(self.read("s.npy")), ((2, 3), "<i8", [count] * 6), (border, side))
+        self.boxsum("stats", source, "-w", 65536, "--border", "reflect", "--count", self.path("n.tif"), "-q")
+        self.assertEqual([f.tiff_tags(self.read("n.tif"))[tag] for tag in (258, 339)], [[64], [3]])
+
     def test_the_value_for_no_data_is_none_among_sums_of_integers_and_counts(self):
         for kind, kept in (("8u", {"m.tif"}), ("32f", {"m.tif", "s.tif"})):
             source = self.write("in.tif", f.tiff(ROWS, COLS, 1, kind, [9 if i < 40 else 1 for i in range(ROWS * COLS)], tags=[(42113, 2, list(b"9\0"))]))

@@ -16,6 +16,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <list>
 #include <memory>
 #include <vector>
@@ -29,7 +30,7 @@ standard deviation of integer images are rounded half up; variances, sums and co
 are the population's. Opacity is kept, but not with counts and sums of integers.
 
 In NPY and TIFF files sums of images of 8u, 16u and 16s are exact, 64s, and counts, of the pixels that count in a window,
-32u; with --weights both are of weights, and like means.
+32u, or 64f where a window may have 2^32 pixels or more; with --weights both are of weights, and like means.
 
 Without an output it prints, of each band, how many pixels count, and the least, the mean and the greatest of the means
 and standard deviations of the windows around them.
@@ -67,12 +68,24 @@ bool is_like_pixels(const stats_output& out, dtype image) {
     return out.role != "count" && (out.role != "sum" || is_floating(image));
 }
 
-void prepare(stats_output& out, const view_shape& image, bool alpha, bool weighted, durability kind) {
+/// The type that holds how many pixels any window has.
+dtype type_of_counts(const boxsum::filter_options& how, const view_shape& image) {
+    const auto pixels = [&](std::int64_t before, std::int64_t after, std::int64_t extent) {
+        const double all = static_cast<double>(before) + static_cast<double>(after) + 1;
+        return how.border == border_mode::shrink ? std::min(all, static_cast<double>(extent)) : all;
+    };
+    const window& w = how.window;
+    const double most = pixels(w.above, w.below, image.rows) * pixels(w.left, w.right, image.cols);
+    return most > std::numeric_limits<std::uint32_t>::max() ? dtype::f64 : dtype::u32;
+}
+
+void prepare(stats_output& out, const view_shape& image, bool alpha, bool weighted, const boxsum::filter_options& how,
+             durability kind) {
     const bool rounded = integers_only(out.format) && !is_floating(image.type);
     const bool exact = out.format != image_format::pfm && !weighted;
     dtype written = out.computed = floating_result_type(image.type, out.format);
     if (exact && out.role == "sum" && !is_floating(image.type)) out.computed = written = dtype::s64;
-    if (exact && out.role == "count") out.computed = written = dtype::u32;
+    if (exact && out.role == "count") out.computed = written = type_of_counts(how, image);
     if (rounded && out.role == "mean") out.computed = written = image.type;
     if (rounded && out.role == "deviation") written = image.type == dtype::u8 ? dtype::u8 : dtype::u16;
     out.written = packed_shape(written, image.rows, image.cols, image.channels);
@@ -200,7 +213,7 @@ exit_code run_one(const stats_options& options, const source_options& from, cons
     how = options_for(source, how);
     const sampling samples = read_sampling(common.filter, common.source);
     for (stats_output& out : outputs) {
-        prepare(out, source.view.shape, parts.has_alpha(), samples.weights.view.data != nullptr,
+        prepare(out, source.view.shape, parts.has_alpha(), samples.weights.view.data != nullptr, how,
                 common.files.write.kind());
         if (!common.report.quiet) note_what_is_lost(source, out.format, input);
     }
