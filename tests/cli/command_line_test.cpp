@@ -1,6 +1,9 @@
 #include "command_line.hpp"
 
 #include "cuda_device.hpp"
+#include "filter_options.hpp"
+
+#include <boxsum/error.hpp>
 
 #include <gtest/gtest.h>
 
@@ -36,6 +39,26 @@ TEST(command_line, wrong_usage_names_the_argument) {
     EXPECT_NE(message({"table"}).find("boxsum table --help"), std::string::npos);
     EXPECT_NE(message({"blur", "x.png", "y.png", "--radios", "3"}).find("'--radius'"), std::string::npos);
     EXPECT_NE(message({}).find("subcommand"), std::string::npos);
+}
+
+TEST(command_line, what_the_library_refuses_is_said_of_options) {
+    filter_options on_cpu;
+    on_cpu.device = "cpu";
+    const auto message = [&](const std::string& text) -> std::string {
+        try {
+            run_filter(
+                on_cpu, "--window: ", [&] { throw unsupported(text); }, [](cuda::stream_ref) {});
+        } catch (const unsupported& e) {
+            return e.what();
+        }
+        return "accepted";
+    };
+    EXPECT_EQ(message("window: is large"), "--window: is large");
+    EXPECT_EQ(message("inputs.mask: rows is 1"), "--mask: rows is 1");
+    EXPECT_EQ(message("min_count: is 0"), "--min-count: is 0");
+    EXPECT_EQ(message("count: type is 32u"), "--count: type is 32u");
+    EXPECT_EQ(message("sum: type is 32s"), "--sum: type is 32s");
+    EXPECT_EQ(message("of no argument"), "of no argument");
 }
 
 TEST(device_text, names_a_cuda_device) {

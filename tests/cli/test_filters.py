@@ -107,12 +107,17 @@ class Filters(CliTest):
     def placed(self, size, origin):
         """The windows of all pixels, for a size and an origin (rows, columns)."""
         (n, m), (y, x) = size, origin
-        above, left = n // 2 + y, m // 2 + x
-        return [[self.values[i * COLS + j] for i in range(max(r - above, 0), min(r - above + n, ROWS))
-                 for j in range(max(c - left, 0), min(c - left + m, COLS))] for r in range(ROWS) for c in range(COLS)]
+        above, left, rows = n // 2 + y, m // 2 + x, len(self.values) // COLS
+        return [[self.values[i * COLS + j] for i in range(max(r - above, 0), min(r - above + n, rows))
+                 for j in range(max(c - left, 0), min(c - left + m, COLS))] for r in range(rows) for c in range(COLS)]
 
     def test_windows_of_any_size_and_place(self):
-        for size, origin in (((4, 6), (0, 0)), ((2, 2), (0, 0)), ((4, 6), (1, -3)), ((5, 3), (-2, 1)), ((1, 8), (0, -4)), ((8, 8), (3, 3))):
+        rows = 75  # several strips with little memory: one is at least four times what a window has beside its pixel
+        self.values = f.pixels("8u", rows * COLS)
+        self.write("in.pgm", f.pnm(rows, COLS, 1, self.values))
+        seen = [1 if v % 7 else 0 for v in f.pixels("8u", rows * COLS, seed=2)]
+        mask = self.write("mask.pgm", f.pnm(rows, COLS, 1, seen))
+        for size, origin in (((4, 6), (0, 0)), ((2, 2), (0, 0)), ((4, 6), (1, -3)), ((5, 3), (-2, 1)), ((5, 3), (2, 0)), ((1, 8), (0, -4)), ((8, 8), (3, 3)), ((8, 8), (-4, -4))):
             given = ("-w", "{},{}".format(*size), *(("--origin", "{},{}".format(*origin)) if any(origin) else ()), "-q")
             expected = self.placed(size, origin)
             both = [oracle.mean_and_variance(w) for w in expected]
@@ -127,9 +132,18 @@ class Filters(CliTest):
                 self.assertEqual(self.result("t.npy"), [255 if x > 0.85 * m else 0 for x, (m, _) in zip(self.values, both)], given)
                 self.boxsum("normalize", self.source, self.path("x.npy"), "--epsilon", 5, *given, *memory)
                 self.close(self.result("x.npy"), [(x - m) / max(math.sqrt(v), 5) for x, (m, v) in zip(self.values, both)])
-            found = self.summary(*given[:-1])
-            self.assertEqual((found["window"], found["origin"]), (list(size), list(origin)))
-            self.close([found["bands"][0]["mean"][key] for key in ("min", "max")], [f([m for m, _ in both]) for f in (min, max)])
+                found = self.summary(*given[:-1], *memory)
+                self.assertEqual((found["window"], found["origin"]), (list(size), list(origin)))
+                self.close([found["bands"][0]["mean"][key] for key in ("min", "max")], [f([m for m, _ in both]) for f in (min, max)])
+            values = self.values
+            self.values = list(zip(values, seen))
+            near = [[v for v, s in w if s] for (_, s), w in zip(self.values, self.placed(size, origin)) if s]
+            self.values = values
+            means = [sum(w) / len(w) for w in near]
+            for memory in ((), ("--memory", "1K")):
+                (band,) = self.summary(*given[:-1], "--mask", mask, *memory)["bands"]
+                self.assertEqual(band["count"], sum(seen))
+                self.close([band["mean"][key] for key in ("min", "mean", "max")], [min(means), sum(means) / len(means), max(means)])
         self.boxsum("stats", self.source, "-w", 6, "--origin", -3, "--sum", self.path("s.npy"), "-q")
         self.assertEqual(self.result("s.npy"), [sum(w) for w in self.placed((6, 6), (-3, -3))])
         self.assertIn(b"windows of 6 x 6 with the origin -3, 2: read in", self.boxsum("stats", self.source, "-w", 6, "--origin", "-3,2"))
@@ -174,7 +188,35 @@ class Filters(CliTest):
             self.assertEqual(f.read_npy(self.read("n.npy"))[1:], ("<u4", [1] * len(values)))
         clear = self.write("clear.png", f.png(2, 2, 4, 8, [10, 20, 30, 128, 40, 50, 60, 255] * 2))
         self.boxsum("stats", clear, "-w", 3, "--sum", self.path("s.npy"), "-q")
-        self.assertEqual(self.result("s.npy"), [100, 140, 180, 128, 100, 140, 180, 255] * 2)
+        self.assertEqual(f.read_npy(self.read("s.npy")), ((2, 2, 3), "<i8", [100, 140, 180] * 4))
+
+    def test_opacity_is_none_of_counts_and_sums_of_integers(self):
+        """Of means and sums of floats it is one."""
+        for kind, opacity, kept in (("8u", 200, "m"), ("16u", 300, "m"), ("32f", 0.25, "ms"), ("64f", 0.25, "ms")):
+            source = self.write("in.tif", f.tiff(3, 4, 4, kind, [9, 8, 7, opacity] * 12))
+            for weights in ((), ("--weights", self.write("w.npy", f.npy((3, 4), "32f", [1] * 12)))):
+                outputs = [word for option in ("mean", "sum", "count") for word in (f"--{option}", self.path(f"{option[0]}.tif"))]
+                report = json.loads(self.boxsum("stats", source, "-w", 3, *outputs, *weights, "--json"))
+                for name in "msc":
+                    tags = f.tiff_tags(self.read(f"{name}.tif"))
+                    self.assertEqual(tags.get(338), [2] if name in kept else None, (kind, name, weights))
+                    self.boxsum("blur", self.path(f"{name}.tif"), self.path("x.npy"), "-r", 0, "--type", "64f", "-q")
+                    shape, _, found = f.read_npy(self.read("x.npy"))
+                    self.assertEqual(shape, (3, 4, 4 if name in kept else 3), (kind, name, weights))
+                    self.assertEqual(set(found[3::4]) == {opacity}, name in kept, (kind, name, weights))
+                self.assertEqual([report[role]["channels"] for role in ("mean", "sum", "count")], [4 if name in kept else 3 for name in "msc"])
+                self.assertEqual(found, [n for r in range(3) for c in range(4) for n in 3 * [(3 if r == 1 else 2) * (3 if c in (1, 2) else 2)]])
+
+    def test_counts_beyond_32_bits(self):
+        """Of windows that may have so many pixels; cut off at the image's edges they have no more than it."""
+        source = self.write("in.npy", f.npy((2, 3), "8u", [1] * 6))
+        for border, side, descr, count in (("reflect", 65536, "<f8", 65536 ** 2), ("reflect", 65535, "<u4", 65535 ** 2),
+                                           ("wrap", 65536, "<f8", 65536 ** 2), ("shrink", 65536, "<u4", 6)):
+            self.boxsum("stats", source, "-w", side, "--border", border, "--count", self.path("n.npy"), "--sum", self.path("s.npy"), "-q")
+            self.assertEqual(f.read_npy(self.read("n.npy")), ((2, 3), descr, [count] * 6), (border, side))
+            self.assertEqual(f.read_npy(self.read("s.npy")), ((2, 3), "<i8", [count] * 6), (border, side))
+        self.boxsum("stats", source, "-w", 65536, "--border", "reflect", "--count", self.path("n.tif"), "-q")
+        self.assertEqual([f.tiff_tags(self.read("n.tif"))[tag] for tag in (258, 339)], [[64], [3]])
 
     def test_the_value_for_no_data_is_none_among_sums_of_integers_and_counts(self):
         for kind, kept in (("8u", {"m.tif"}), ("32f", {"m.tif", "s.tif"})):

@@ -128,6 +128,8 @@ class Strips(CliTest):
             for args in some(turn, (("blur", "-r", "3,5"), ("blur", "-r", 2, "--border", "reflect"),
                                     ("blur", "-r", 90, "--type", "64f"), ("blur", "-r", "0,4", "--mask", mask),
                                     ("blur", "-r", 2, "--weights", mask), ("normalize", "-w", 9),
+                                    ("normalize", "-w", "8,5", "--origin", "-4,1"),
+                                    ("threshold", "-w", "9,4", "--origin", "4,-2", "--method", "niblack"),
                                     ("threshold", "-w", 7, "--method", "niblack"),
                                     ("threshold", "-w", 7, "--method", "bradley"),
                                     ("threshold", "-w", 7, "--method", "sauvola"))):
@@ -173,11 +175,15 @@ class Strips(CliTest):
             values = f.pixels(kind, 300 * 90 * channels)
             source = self.write("in.npy", f.npy((300, 90, channels), kind, values))
             mask = self.write("mask.pgm", f.pnm(300, 90, 1, [1 if v % 7 else 0 for v in f.pixels("8u", 27000)]))
-            names = ("mean", "std", "variance")
-            formats = [("npy", "tif", "npy")] + ([("ppm" if channels == 3 else "pgm", "npy", "tif")] if kind in ("8u", "16u") else [])
+            names = ("mean", "std", "variance", "sum", "count")
+            formats = [("npy", "tif", "npy", "tif", "npy")]
+            if kind in ("8u", "16u"):
+                formats.append(("ppm" if channels == 3 else "pgm", "npy", "tif", "npy", "tif"))
             for endings in formats:
                 for args in some(turn, (("-w", "3,9"), ("-w", 31, "--border", "mirror"),
-                                        ("-w", 5, "--mask", mask, "--min-count", 9), ("-w", 401, "--border", "shrink"))):
+                                        ("-w", 5, "--mask", mask, "--min-count", 9), ("-w", 401, "--border", "shrink"),
+                                        ("-w", 8, "--origin", "-4,2", "--weights", mask),
+                                        ("-w", "9,4", "--origin", "4,-2", "--border", "reflect"))):
                     got = []
                     for kept in ("whole", "strips"):
                         paths = [self.path(f"{kept}-{n}.{e}") for n, e in zip(names, endings)]

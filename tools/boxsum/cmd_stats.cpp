@@ -16,6 +16,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <list>
 #include <memory>
 #include <vector>
@@ -26,10 +27,10 @@ namespace {
 constexpr const char* stats_footer =
     R"(Results are 32f (64f for 64f images) in NPY, TIFF and PFM files. In PNG, JPEG, PGM and PPM files the mean and the
 standard deviation of integer images are rounded half up; variances, sums and counts need one of the others. Variances
-are the population's. Opacity is kept.
+are the population's. Opacity is kept, but not with counts and sums of integers.
 
 In NPY and TIFF files sums of images of 8u, 16u and 16s are exact, 64s, and counts, of the pixels that count in a window,
-32u; with --weights both are of weights, and like means.
+32u, or 64f where a window may have 2^32 pixels or more; with --weights both are of weights, and like means.
 
 Without an output it prints, of each band, how many pixels count, and the least, the mean and the greatest of the means
 and standard deviations of the windows around them.
@@ -46,7 +47,8 @@ struct stats_output {
     std::string path;
     image_format format = image_format::npy;
     dtype computed = dtype::f32;  ///< as the library writes it
-    view_shape written;           ///< as the file holds it
+    view_shape written;           ///< as the file holds it, without opacity
+    bool opacity = false;         ///< the image's goes with it into the file
     std::optional<output_file> file;
     std::optional<row_sink> rows;  ///< of a file that is written in strips
 
@@ -54,19 +56,41 @@ struct stats_output {
     image to_write(const writable_image& pixels) const {
         return computed == written.type ? pixels : quantised(pixels, written.type, 1, 0);
     }
+
+    view_shape in_file() const {
+        return packed_shape(written.type, written.rows, written.cols, written.channels + (opacity ? 1 : 0));
+    }
 };
 
-void prepare(stats_output& out, const view_shape& image, bool alpha, bool weighted, durability kind) {
+/// Whether a result's numbers are like the pixels'. Counts, and sums of integers, have none that means no data, and no
+/// range that opacity has a place in.
+bool is_like_pixels(const stats_output& out, dtype image) {
+    return out.role != "count" && (out.role != "sum" || is_floating(image));
+}
+
+/// The type that holds how many pixels any window has.
+dtype type_of_counts(const boxsum::filter_options& how, const view_shape& image) {
+    const auto pixels = [&](std::int64_t before, std::int64_t after, std::int64_t extent) {
+        const double all = static_cast<double>(before) + static_cast<double>(after) + 1;
+        return how.border == border_mode::shrink ? std::min(all, static_cast<double>(extent)) : all;
+    };
+    const window& w = how.window;
+    const double most = pixels(w.above, w.below, image.rows) * pixels(w.left, w.right, image.cols);
+    return most > std::numeric_limits<std::uint32_t>::max() ? dtype::f64 : dtype::u32;
+}
+
+void prepare(stats_output& out, const view_shape& image, bool alpha, bool weighted, const boxsum::filter_options& how,
+             durability kind) {
     const bool rounded = integers_only(out.format) && !is_floating(image.type);
     const bool exact = out.format != image_format::pfm && !weighted;
     dtype written = out.computed = floating_result_type(image.type, out.format);
     if (exact && out.role == "sum" && !is_floating(image.type)) out.computed = written = dtype::s64;
-    if (exact && out.role == "count") out.computed = written = dtype::u32;
+    if (exact && out.role == "count") out.computed = written = type_of_counts(how, image);
     if (rounded && out.role == "mean") out.computed = written = image.type;
     if (rounded && out.role == "deviation") written = image.type == dtype::u8 ? dtype::u8 : dtype::u16;
     out.written = packed_shape(written, image.rows, image.cols, image.channels);
-    check_can_hold(out.path, out.format,
-                   packed_shape(written, image.rows, image.cols, image.channels + (alpha ? 1 : 0)));
+    out.opacity = alpha && is_like_pixels(out, image.type);
+    check_can_hold(out.path, out.format, out.in_file());
     out.file.emplace(out.path, kind);
 }
 
@@ -78,10 +102,9 @@ any_view& place_of(const stats_output& out, window_outputs& results) {
                                     : results.deviation;
 }
 
-/// What the image's file says that is true of the result as well. No number is a missing count or sum of integers.
+/// What the image's file says that is true of the result as well.
 std::shared_ptr<const image_metadata> metadata_of(const stats_output& out, const image& source) {
-    const bool filled = out.role != "count" && (out.role != "sum" || is_floating(source.view.shape.type));
-    if (filled || !source.metadata) return source.metadata;
+    if (is_like_pixels(out, source.view.shape.type) || !source.metadata) return source.metadata;
     auto kept = std::make_shared<image_metadata>(*source.metadata);
     std::erase_if(kept->geo, [](const image_metadata::tiff_tag& tag) { return tag.number == geo_tags::gdal_nodata; });
     return kept;
@@ -148,7 +171,7 @@ void run_in_strips(std::list<stats_output>& outputs, const image& source, const 
 exit_code finish(std::list<stats_output>& outputs, const summary_options& how, summary& report) {
     std::vector<output_file*> files;
     for (stats_output& out : outputs) {
-        report.outputs.push_back({out.role, out.path, out.written});
+        report.outputs.push_back({out.role, out.path, out.in_file()});
         files.push_back(&*out.file);
     }
     const stopwatch naming;
@@ -190,7 +213,7 @@ exit_code run_one(const stats_options& options, const source_options& from, cons
     how = options_for(source, how);
     const sampling samples = read_sampling(common.filter, common.source);
     for (stats_output& out : outputs) {
-        prepare(out, source.view.shape, parts.has_alpha(), samples.weights.view.data != nullptr,
+        prepare(out, source.view.shape, parts.has_alpha(), samples.weights.view.data != nullptr, how,
                 common.files.write.kind());
         if (!common.report.quiet) note_what_is_lost(source, out.format, input);
     }
@@ -227,7 +250,7 @@ exit_code run_one(const stats_options& options, const source_options& from, cons
         image result = out.to_write(computed[i++]);
         if (out.role == "mean") result.maxval = source.maxval;
         result.metadata = metadata_of(out, source);
-        write_image(*out.file, out.format, join_alpha(result, parts), common.files.write);
+        write_image(*out.file, out.format, out.opacity ? join_alpha(result, parts) : result, common.files.write);
     }
     report.writing_seconds = writing.seconds();
     busy.stop();

@@ -46,11 +46,21 @@ void check_origin(std::int64_t moved, std::int64_t extent, const char* what) {
 /// A message of the library, which calls its arguments by their names in the API.
 std::string in_words_of_options(std::string_view message, std::string_view window_option) {
     const std::pair<std::string_view, std::string_view> names[] = {
-        {"window: ", window_option},         {"radius: ", window_option},   {"border_value: ", "--border-value: "},
-        {"nodata: ", "--nodata: "},          {"fill: ", "--fill: "},        {"min_count: ", "--min-count: "},
-        {"kernel: ", "--kernel: "},          {"inputs.mask: ", "--mask: "}, {"mask: ", "--mask: "},
-        {"inputs.weights: ", "--weights: "}, {"weights: ", "--weights: "},  {"min_count: ", "--min-count: "},
-        {"min_weight: ", "--min-weight: "}};
+        {"window: ", window_option},
+        {"radius: ", window_option},
+        {"border_value: ", "--border-value: "},
+        {"nodata: ", "--nodata: "},
+        {"fill: ", "--fill: "},
+        {"min_count: ", "--min-count: "},
+        {"min_weight: ", "--min-weight: "},
+        {"kernel: ", "--kernel: "},
+        {"inputs.mask: ", "--mask: "},
+        {"mask: ", "--mask: "},
+        {"inputs.weights: ", "--weights: "},
+        {"weights: ", "--weights: "},
+        {"sum: ", "--sum: "},
+        {"count: ", "--count: "},
+    };
     for (const auto& [argument, option] : names)
         if (message.starts_with(argument)) return std::string(option).append(message.substr(argument.size()));
     return std::string(message);
