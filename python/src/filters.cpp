@@ -187,6 +187,25 @@ struct count_argument {
     }
 };
 
+/// Computes window statistics of which the one called `statistic` is the caller's `out`; errors of memory that is given
+/// twice call it so.
+template <typename Compute>
+void with_out(std::string_view statistic, Compute&& statistics) {
+    try {
+        statistics();
+    } catch (const invalid_argument& e) {
+        static constexpr std::string_view overlaps = ": overlaps ";
+        std::string message = e.what();
+        if (message.starts_with(std::string(statistic).append(overlaps)))
+            message.replace(0, statistic.size(), "out");
+        else if (message.ends_with(std::string(overlaps).append(statistic)))
+            message.replace(message.size() - statistic.size(), statistic.size(), "out");
+        else
+            throw;
+        throw invalid_argument(message);
+    }
+}
+
 rounding_mode rounding_argument(nb::handle rounding) {
     const std::string_view word = text_argument(rounding, "rounding");
     if (word != "half_up" && word != "floor") refuse_word("rounding", word, "'half_up', 'floor'");
@@ -208,11 +227,13 @@ nb::object py_box_filter(nb::handle image, nb::handle size, nb::handle stat, nb:
     const window_outputs of_sums{.sum = result.view, .count = counts.view};
     const filter_outputs of_means{result.view, counts.view};
     if (sums)
-        compute(
-            given.in, [&] { local_statistics(inputs, of_sums, given.options); },
-            [&](cuda::workspace& workspace, cuda::stream_ref stream) {
-                cuda::local_statistics_async(inputs, of_sums, workspace, stream, given.options);
-            });
+        with_out("sum", [&] {
+            compute(
+                given.in, [&] { local_statistics(inputs, of_sums, given.options); },
+                [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+                    cuda::local_statistics_async(inputs, of_sums, workspace, stream, given.options);
+                });
+        });
     else
         compute(
             given.in, [&] { box_filter(inputs, of_means, given.options); },
@@ -390,16 +411,18 @@ nb::object py_contrast_terms(nb::handle image, nb::handle size, nb::handle epsil
     given.options.fill.reset();
     const filter_inputs inputs = given.inputs();
     const window_outputs moments{.mean = mean.view, .deviation = deviation.view, .count = counts.view};
-    compute(
-        given.in,
-        [&] {
-            local_statistics(inputs, moments, given.options);
-            if (marked) local_contrast(inputs, {marked->view}, {smallest}, marking);
-        },
-        [&](cuda::workspace& workspace, cuda::stream_ref stream) {
-            cuda::local_statistics_async(inputs, moments, workspace, stream, given.options);
-            if (marked) cuda::local_contrast_async(inputs, {marked->view}, workspace, stream, {smallest}, marking);
-        });
+    with_out("mean", [&] {
+        compute(
+            given.in,
+            [&] {
+                local_statistics(inputs, moments, given.options);
+                if (marked) local_contrast(inputs, {marked->view}, {smallest}, marking);
+            },
+            [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+                cuda::local_statistics_async(inputs, moments, workspace, stream, given.options);
+                if (marked) cuda::local_contrast_async(inputs, {marked->view}, workspace, stream, {smallest}, marking);
+            });
+    });
     return nb::make_tuple(mean.finish(given.in), deviation.finish(given.in),
                           marked ? marked->finish(given.in) : nb::object(nb::none()), given.in.roles.rows(),
                           given.first_result() - given.part.at.row);

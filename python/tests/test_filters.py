@@ -837,8 +837,17 @@ def test_how_much_counted() -> None:
     with pytest.raises(ValueError, match=r"count: its shape is \(9, 10\), must be \(9, 11\)"):
         boxsum.non_local_means(image, 3, count=np.empty((9, 10), np.uint32))
     one = np.empty(image.shape, np.float64)
-    with pytest.raises(ValueError, match="count: overlaps out"):
-        boxsum.variable_box_filter(image, radius, weights=weights, out=one, count=one)
+    for call in (
+        lambda **more: boxsum.variable_box_filter(image, radius, **more),
+        lambda **more: boxsum.box_filter(image, 3, **more),
+        lambda **more: boxsum.box_filter(image, 3, stat="sum", **more),
+        lambda **more: boxsum.threshold(image, 3, result="threshold", **more),
+        lambda **more: boxsum.local_contrast(image, 3, dtype="float64", **more),
+        lambda **more: boxsum.guided_filter(image, 3, **more),
+        lambda **more: boxsum.non_local_means(image, 3, **more),
+    ):
+        with pytest.raises(ValueError, match="^count: overlaps out$"):
+            call(weights=weights, out=one, count=one)
 
 
 def test_non_local_means_of_pixels_that_count() -> None:
