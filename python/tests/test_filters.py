@@ -321,6 +321,37 @@ def test_contrast_in_double(dtype):
         boxsum.local_contrast(plane, 3, dtype="float64", fill="x")
 
 
+def test_contrasts_in_double_beyond_single():
+    image = np.array([[0, 1e-200]])  # its variance is below all numbers
+    options = {"epsilon": 1e-250, "dtype": "float64"}
+    plain = boxsum.local_contrast(image, (1, 3), **options)
+    np.testing.assert_allclose(plain, [[-1e50 / 3, 1e50 / 3]], rtol=1e-14)
+    for more in ({"nan": "omit"}, {"mask": np.ones((1, 2), bool)}, {"min_count": 2}, {"nodata": 5, "fill": 7}):
+        np.testing.assert_allclose(boxsum.local_contrast(image, (1, 3), **options, **more), plain, rtol=1e-14)
+    image = np.array([[0, 1e-200, np.nan]])
+    blank = boxsum.local_contrast(image, (1, 3), nan="omit", fill=7, **options) == 7
+    assert blank.tolist() == [[False, False, True]]
+
+
+def test_contrasts_are_marked_only_where_some_may_have_none(monkeypatch):
+    marked = []
+
+    def terms(*given, original=boxsum._core.contrast_terms):
+        found = original(*given)
+        marked.append(found[2] is not None)
+        return found
+
+    monkeypatch.setattr(boxsum._core, "contrast_terms", terms)
+    image = reference.random_image((6, 7), "uint8", 3)
+    for more in ({}, {"part": (0, 9)}, {"fill": 3}):
+        boxsum.local_contrast(image, 3, dtype="float64", **more)
+    assert marked == [False] * 3
+    ones = np.ones(image.shape, np.float32)
+    for more in ({"mask": ones > 0}, {"weights": ones}, {"nan": "omit"}, {"nodata": 3}, {"min_count": 2}):
+        boxsum.local_contrast(image, 3, dtype="float64", **more)
+    assert marked[3:] == [True] * 5
+
+
 @pytest.mark.parametrize("channels", [(), (3,)])
 def test_contrast_in_double_of_parts(channels):
     image = reference.random_image((30, 11, *channels), "int16", 6)
