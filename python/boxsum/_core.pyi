@@ -164,7 +164,6 @@ def local_contrast(
 def contrast_terms(
     image: Any,
     size: Any,
-    epsilon: float,
     border: str,
     cval: float,
     origin: Any,

@@ -697,13 +697,13 @@ def local_contrast(
 
 
 def _contrast_in_double(fill: float | None, image: Any, size: Any, epsilon: float, *given: Any) -> Any:
-    # What has no result the library's own float32 contrast says, by a number that none is.
     epsilon = real(epsilon, "epsilon")
     if not 0 < epsilon < np.inf:
         raise InvalidArgument(f"epsilon: is {epsilon}, must be finite and above 0")
-    result, deviation, marked, axis, first = _core.contrast_terms(image, size, epsilon, *given)
+    # What has no result is marked by the library's float32 contrasts, which are -inf there and nowhere else.
+    result, deviation, marked, axis, first = _core.contrast_terms(image, size, *given)
     on_device = is_on_device(image)
-    if is_on_device(image):
+    if on_device:
         from boxsum import _devices
 
         pixels, means, deviations = (_devices.own(one, "image") for one in (image, result, deviation))
@@ -713,7 +713,7 @@ def _contrast_in_double(fill: float | None, image: Any, size: Any, epsilon: floa
     of_results[axis] = slice(first, first + means.shape[axis])
     pixels = pixels[tuple(of_results)]
     blank = np.nan if fill is None else float(fill)
-    if is_on_device(image):
+    if on_device:
         marks = None if marked is None else _devices.own(marked, "image")
         _devices.contrast(pixels, means, deviations, epsilon, marks, blank)
     else:

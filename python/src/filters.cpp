@@ -61,6 +61,8 @@ struct part_argument {
 
 /// Which pixels count: None, or (mask, weights, nan, nodata, min_count, fill, part).
 struct sampling_argument : samples_argument {
+    bool all_have_results = true;  ///< every pixel counts, in windows of any number of pixels
+
     sampling_argument(nb::handle given, const image_argument& image, filter_options& options)
         : samples_argument(given, image) {
         if (given.is_none()) return;
@@ -68,6 +70,7 @@ struct sampling_argument : samples_argument {
         options.nan = nan;
         options.nodata = nodata;
         options.fill = optional_real(fill, "fill");
+        all_have_results = !mask && !weights && nan == nan_mode::propagate && !nodata && least.is_none();
         if (!least.is_none()) {
             if (weights)
                 options.min_weight = real_argument(least, "min_count");
@@ -187,6 +190,25 @@ struct count_argument {
     }
 };
 
+/// Computes window statistics of which the one called `statistic` is the caller's `out`; errors of memory that is given
+/// twice call it so.
+template <typename Compute>
+void with_out(std::string_view statistic, Compute&& statistics) {
+    try {
+        statistics();
+    } catch (const invalid_argument& e) {
+        static constexpr std::string_view overlaps = ": overlaps ";
+        std::string message = e.what();
+        if (message.starts_with(std::string(statistic).append(overlaps)))
+            message.replace(0, statistic.size(), "out");
+        else if (message.ends_with(std::string(overlaps).append(statistic)))
+            message.replace(message.size() - statistic.size(), statistic.size(), "out");
+        else
+            throw;
+        throw invalid_argument(message);
+    }
+}
+
 rounding_mode rounding_argument(nb::handle rounding) {
     const std::string_view word = text_argument(rounding, "rounding");
     if (word != "half_up" && word != "floor") refuse_word("rounding", word, "'half_up', 'floor'");
@@ -208,11 +230,13 @@ nb::object py_box_filter(nb::handle image, nb::handle size, nb::handle stat, nb:
     const window_outputs of_sums{.sum = result.view, .count = counts.view};
     const filter_outputs of_means{result.view, counts.view};
     if (sums)
-        compute(
-            given.in, [&] { local_statistics(inputs, of_sums, given.options); },
-            [&](cuda::workspace& workspace, cuda::stream_ref stream) {
-                cuda::local_statistics_async(inputs, of_sums, workspace, stream, given.options);
-            });
+        with_out("sum", [&] {
+            compute(
+                given.in, [&] { local_statistics(inputs, of_sums, given.options); },
+                [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+                    cuda::local_statistics_async(inputs, of_sums, workspace, stream, given.options);
+                });
+        });
     else
         compute(
             given.in, [&] { box_filter(inputs, of_means, given.options); },
@@ -372,34 +396,39 @@ nb::object py_local_contrast(nb::handle image, nb::handle size, nb::handle epsil
     return result.finish(given.in);
 }
 
-/// What contrasts in float64 are made of: (means, in `out` where that is given; deviations; contrasts in float32, which
-/// are -inf where there is none, or None where every pixel has one; the axis of rows; the image's row that the first
-/// result is of).
-nb::object py_contrast_terms(nb::handle image, nb::handle size, nb::handle epsilon, nb::handle border, nb::handle cval,
-                             nb::handle origin, nb::handle sampling, nb::handle channel_axis, nb::handle out,
-                             nb::handle count, nb::handle threads) {
+/// What contrasts in float64 are made of: (means, in `out` where that is given; deviations; marks in float32, which are
+/// -inf where there is no contrast and nowhere else, or None where every pixel has one; the axis of rows; the image's
+/// row that the first result is of).
+nb::object py_contrast_terms(nb::handle image, nb::handle size, nb::handle border, nb::handle cval, nb::handle origin,
+                             nb::handle sampling, nb::handle channel_axis, nb::handle out, nb::handle count,
+                             nb::handle threads) {
     filter_arguments given(image, size, border, cval, origin, sampling, channel_axis, threads);
     const result_argument mean(out, "out", given.in, given.shape(element::f64));
     const result_argument deviation(nb::none(), "deviation", given.in, given.shape(element::f64));
     const count_argument counts(count, given);
     std::optional<result_argument> marked;
-    if (!sampling.is_none()) marked.emplace(nb::none(), "marked", given.in, given.shape(element::f32));
-    const double smallest = real_argument(epsilon, "epsilon");
+    if (!given.sampling.all_have_results) marked.emplace(nb::none(), "marked", given.in, given.shape(element::f32));
+    // Which pixels have a contrast does not depend on epsilon, and marks are of one that makes no -inf: any finite
+    // difference divided by the large one is finite in float32. Those of integers are small, and devices compute a
+    // contrast of bytes twice where the deviation is below epsilon.
+    const contrast_rule mark = given.floating() ? contrast_rule{1e300} : contrast_rule{};
     filter_options marking = given.options;
     marking.fill = -std::numeric_limits<double>::infinity();
     given.options.fill.reset();
     const filter_inputs inputs = given.inputs();
     const window_outputs moments{.mean = mean.view, .deviation = deviation.view, .count = counts.view};
-    compute(
-        given.in,
-        [&] {
-            local_statistics(inputs, moments, given.options);
-            if (marked) local_contrast(inputs, {marked->view}, {smallest}, marking);
-        },
-        [&](cuda::workspace& workspace, cuda::stream_ref stream) {
-            cuda::local_statistics_async(inputs, moments, workspace, stream, given.options);
-            if (marked) cuda::local_contrast_async(inputs, {marked->view}, workspace, stream, {smallest}, marking);
-        });
+    with_out("mean", [&] {
+        compute(
+            given.in,
+            [&] {
+                local_statistics(inputs, moments, given.options);
+                if (marked) local_contrast(inputs, {marked->view}, mark, marking);
+            },
+            [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+                cuda::local_statistics_async(inputs, moments, workspace, stream, given.options);
+                if (marked) cuda::local_contrast_async(inputs, {marked->view}, workspace, stream, mark, marking);
+            });
+    });
     return nb::make_tuple(mean.finish(given.in), deviation.finish(given.in),
                           marked ? marked->finish(given.in) : nb::object(nb::none()), given.in.roles.rows(),
                           given.first_result() - given.part.at.row);

@@ -321,6 +321,37 @@ def test_contrast_in_double(dtype):
         boxsum.local_contrast(plane, 3, dtype="float64", fill="x")
 
 
+def test_contrasts_in_double_beyond_single():
+    image = np.array([[0, 1e-200]])  # its variance is below all numbers
+    options = {"epsilon": 1e-250, "dtype": "float64"}
+    plain = boxsum.local_contrast(image, (1, 3), **options)
+    np.testing.assert_allclose(plain, [[-1e50 / 3, 1e50 / 3]], rtol=1e-14)
+    for more in ({"nan": "omit"}, {"mask": np.ones((1, 2), bool)}, {"min_count": 2}, {"nodata": 5, "fill": 7}):
+        np.testing.assert_allclose(boxsum.local_contrast(image, (1, 3), **options, **more), plain, rtol=1e-14)
+    image = np.array([[0, 1e-200, np.nan]])
+    blank = boxsum.local_contrast(image, (1, 3), nan="omit", fill=7, **options) == 7
+    assert blank.tolist() == [[False, False, True]]
+
+
+def test_contrasts_are_marked_only_where_some_may_have_none(monkeypatch):
+    marked = []
+
+    def terms(*given, original=boxsum._core.contrast_terms):
+        found = original(*given)
+        marked.append(found[2] is not None)
+        return found
+
+    monkeypatch.setattr(boxsum._core, "contrast_terms", terms)
+    image = reference.random_image((6, 7), "uint8", 3)
+    for more in ({}, {"part": (0, 9)}, {"fill": 3}):
+        boxsum.local_contrast(image, 3, dtype="float64", **more)
+    assert marked == [False] * 3
+    ones = np.ones(image.shape, np.float32)
+    for more in ({"mask": ones > 0}, {"weights": ones}, {"nan": "omit"}, {"nodata": 3}, {"min_count": 2}):
+        boxsum.local_contrast(image, 3, dtype="float64", **more)
+    assert marked[3:] == [True] * 5
+
+
 @pytest.mark.parametrize("channels", [(), (3,)])
 def test_contrast_in_double_of_parts(channels):
     image = reference.random_image((30, 11, *channels), "int16", 6)
@@ -837,8 +868,17 @@ def test_how_much_counted() -> None:
     with pytest.raises(ValueError, match=r"count: its shape is \(9, 10\), must be \(9, 11\)"):
         boxsum.non_local_means(image, 3, count=np.empty((9, 10), np.uint32))
     one = np.empty(image.shape, np.float64)
-    with pytest.raises(ValueError, match="count: overlaps out"):
-        boxsum.variable_box_filter(image, radius, weights=weights, out=one, count=one)
+    for call in (
+        lambda **more: boxsum.variable_box_filter(image, radius, **more),
+        lambda **more: boxsum.box_filter(image, 3, **more),
+        lambda **more: boxsum.box_filter(image, 3, stat="sum", **more),
+        lambda **more: boxsum.threshold(image, 3, result="threshold", **more),
+        lambda **more: boxsum.local_contrast(image, 3, dtype="float64", **more),
+        lambda **more: boxsum.guided_filter(image, 3, **more),
+        lambda **more: boxsum.non_local_means(image, 3, **more),
+    ):
+        with pytest.raises(ValueError, match="^count: overlaps out$"):
+            call(weights=weights, out=one, count=one)
 
 
 def test_non_local_means_of_pixels_that_count() -> None:

@@ -297,6 +297,10 @@ OVERLAPS = {
     "sat": (lambda x, out: boxsum.sat(x, out=out), "uint8", "uint64", "image"),
     "sat, padded": (lambda x, out: boxsum.sat(x[1:, 1:], layout="padded", out=out), "float64", "float64", "image"),
     "box_filter": (lambda x, out: boxsum.box_filter(x, 3, out=out), "uint8", "uint8", "image"),
+    "box_filter, sum": (lambda x, out: boxsum.box_filter(x, 3, stat="sum", out=out), "float64", "float64", "image"),
+    "box_filter, sum, mask": (
+        lambda x, out: boxsum.box_filter(ONES, 3, stat="sum", mask=x, out=out), "uint8", "int64", "mask",
+    ),
     "box_filter, mask": (lambda x, out: boxsum.box_filter(ONES, 3, mask=x, out=out), "uint8", "uint8", "mask"),
     "local_statistics": (
         lambda x, out: boxsum.local_statistics(x, 3, results=("std",), out=[out]), "float64", "float64", "image",
@@ -305,6 +309,9 @@ OVERLAPS = {
     "local_contrast": (lambda x, out: boxsum.local_contrast(x, 3, out=out), "float32", "float32", "image"),
     "local_contrast, double": (
         lambda x, out: boxsum.local_contrast(x, 3, dtype="float64", out=out), "float64", "float64", "image",
+    ),
+    "local_contrast, double, mask": (
+        lambda x, out: boxsum.local_contrast(ONES, 3, mask=x, dtype="float64", out=out), "uint8", "float64", "mask",
     ),
     "variable_box_filter": (lambda x, out: boxsum.variable_box_filter(x, ONES, out=out), "uint8", "uint8", "image"),
     "radius": (lambda x, out: boxsum.variable_box_filter(ONES, x, out=out), "uint8", "uint8", "radius"),
@@ -360,6 +367,10 @@ def test_results_in_place_and_beside_each_other():
     twice = np.zeros((13, 14))
     with pytest.raises(boxsum.InvalidArgument, match="^std: overlaps mean"):
         boxsum.local_statistics(ONES, 3, out=(twice[:12], twice[1:]))
+    # Where the caller names results, errors do, too.
+    for name in ("mean", "var", "std", "sum"):
+        with pytest.raises(boxsum.InvalidArgument, match=f"^{name}: overlaps image"):
+            boxsum.local_statistics(twice, 3, results=(name,), out=[twice])
     assert not both.any() and not twice.any()
 
 

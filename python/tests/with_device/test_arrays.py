@@ -323,6 +323,22 @@ def test_contrast_in_double(library):
         np.testing.assert_allclose(library.down(actual), expected, rtol=1e-9, atol=1e-9)
     with pytest.raises(boxsum.InvalidArgument, match="out: is in host memory, but image is on cuda:0"):
         boxsum.local_contrast(library.up(IMAGE), 3, dtype="float64", out=np.empty(IMAGE.shape))
+    tiny = np.array([[0, 1e-200]])  # its variance is below all numbers
+    options = {"epsilon": 1e-250, "dtype": "float64", "nan": "omit"}
+    found = library.down(boxsum.local_contrast(library.up(tiny), (1, 3), **options))
+    np.testing.assert_allclose(found, boxsum.local_contrast(tiny, (1, 3), **options), rtol=1e-12)
+    assert np.isfinite(found).all()
+    image = library.up(reference.random_image((20, 27), "float64", 7))
+    there = library.up(np.ones((20, 27), np.float32))
+    for call in (
+        lambda **more: boxsum.box_filter(image, 3, stat="sum", **more),
+        lambda **more: boxsum.local_contrast(image, 3, dtype="float64", **more),
+    ):
+        with pytest.raises(boxsum.InvalidArgument, match="^out: overlaps image"):
+            call(out=image)
+        one = library.empty((20, 27), "float64")
+        with pytest.raises(boxsum.InvalidArgument, match="^count: overlaps out"):
+            call(out=one, count=one, weights=there)
 
 
 def test_how_much_counted(library):
