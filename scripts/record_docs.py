@@ -372,7 +372,8 @@ def readme():
                 lines.append([f"4096 x 4096 {types}", record["device"], peer, figure(us / 1000, 3), figure(ours / 1000, 3),
                               f"{us / ours:.0f}"])
     for _, record in latest("bench-windows.json"):
-        windows = {(row["filter"], row["n"], row["radius"]): row["us"] for row in record["rows"] if row["section"] == "windows"}
+        windows = {(row["filter"], row["n"], row["radius"]): row["us"] for row in record["rows"]
+                   if row["section"] == "windows" and "radius" in row}
         for row in record["rows"]:
             if row["section"] != "window-peers" or (row.get("n"), row.get("radius"), "us" in row) != (4096, 15, True):
                 continue
