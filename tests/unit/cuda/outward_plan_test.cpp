@@ -332,7 +332,8 @@ TEST_F(outward_plan, refusals) {
         "offset");
     const std::vector<sat_shapes> list(2, {image, sums, {}, form});
     EXPECT_EQ(refusal([&] { cuda::sat_list_plan{list}; }),
-              "sums: the form is padded, origin (2, 3), offset 8; a list of images takes neither origin nor offset");
+              "shapes[0]: sums: the form is padded, origin (2, 3), offset 8; a list of images takes neither origin nor "
+              "offset");
     EXPECT_NE(refusal([&] {
                   cuda::sat_plan({image, sums, sums, form});
               }).find("squares of integers are exact"),
