@@ -402,9 +402,9 @@ LESS = {
     ("initcheck", "gpu_strides_test"): (1, "-packed_plan.filters_*"),
     ("initcheck", "gpu_row_stream_test"): (1, "device_row_stream.says_what_is_wrong"),
     # What is copied where and when is for memcheck; the kernels are those of gpu_small_histogram_test and of the queries.
-    **{(tool, program): (1, chosen) for tool in ("racecheck", "initcheck", "synccheck")
-       for program, chosen in (("gpu_histogram_plan_test", "gpu_histogram_plan.runs_again_and_again_in_one_workspace"),
-                               ("gpu_pipeline_test", "frame_queries.of_sums_of_weights"))},
+    **{(tool, "gpu_histogram_plan_test"): (1, "gpu_histogram_plan.runs_again_and_again_in_one_workspace")
+       for tool in ("racecheck", "initcheck", "synccheck")},
+    **{(tool, "gpu_pipeline_test"): (1, "frame_queries.of_sums_of_weights") for tool in ("racecheck", "synccheck")},
     # Answers of several questions come back in one copy, with what lies between them.
     ("initcheck", "gpu_pipeline_test"): None,
 }
