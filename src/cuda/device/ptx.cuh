@@ -59,7 +59,7 @@ __device__ inline float root_within_two_units(float x) {
     return root;
 }
 
-/// 2^x within 2^-22 of it, 1 for 0; for x of at most 0. 0 below -126.
+/// 2^x within 2^-22 of it, 1 for 0; for x of at most 1. 0 below -126.
 __device__ inline float power_of_two_approximately(float x) {
     float power;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));

@@ -227,7 +227,7 @@ struct alignas(16) threshold_verdict {
 /// the barriers of its sums (for_each_batch).
 struct threshold_decision {
     threshold_terms terms;
-    float4 rule;  ///< a float_rule's at_zero, mean, deviation, product
+    float4 rule;  ///< a float_rule's numbers
     threshold_verdict verdict;
     u32 flat_exceeds[8];  ///< bit x: whether x exceeds the threshold where all pixels of a window are x
 };
@@ -236,13 +236,10 @@ constexpr int counted_moment_registers = 128;
 
 /// A block owns strips of columns by bands of rows, as for_each_batch shares them out: a column a thread, so that warps
 /// write side by side.
-template <typename Slide>
+template <typename Slide, threshold_kind Kind>
 __global__ __maxnreg__(counted_moment_registers) void counted_threshold_kernel(const __grid_constant__ fused_view t,
                                                                                const __grid_constant__ real_finish to) {
     constexpr int rows = Slide::rows;
-    constexpr bool squares = requires(typename Slide::sums w) {
-        w.count;
-    };
     const bool binary = to.task == real_task::threshold, in_words = binary && has_words(to.count);
     __shared__ threshold_decision s;
     threshold_terms terms = to.terms;
@@ -252,11 +249,9 @@ __global__ __maxnreg__(counted_moment_registers) void counted_threshold_kernel(c
         terms.smallest_pixel = from_ordered(to.extremes->smallest_pixel[blockIdx.y]);
     }
     if (threadIdx.x == 0) {
-        const float_rule rule(terms);
-        // Of other methods nothing is known in single precision.
-        const bool decides = terms.method <= threshold_method::wolf && rule.decides();
-        s.rule = {rule.at_zero, rule.mean, rule.deviation, rule.product};
-        s.verdict = {decides ? rule.error : INFINITY, static_cast<u32>(to.yes),
+        const float_rule<Kind> rule(terms);
+        s.rule = {rule.a, rule.b, rule.c, rule.d};
+        s.verdict = {rule.decides() ? rule.error : INFINITY, static_cast<u32>(to.yes),
                      binary ? static_cast<u32>(to.mean.fill) : 0, least_of(to)};
         s.terms = terms;
     }
@@ -298,23 +293,18 @@ __global__ __maxnreg__(counted_moment_registers) void counted_threshold_kernel(c
             // All rows' before the first is written, so that they do not wait for each other.
             byte_moments m[rows];
             bool given[rows], doubtful = false;
-            float margin[rows];  // by how much a threshold exceeds its pixel
-            const float4 rule = s.rule;
+            float margin[rows];  // by how much a threshold exceeds its pixel, as float_rule has it
             const threshold_verdict verdict = s.verdict;
+            const float_rule<Kind> rule(s.rule, verdict.error);
             const auto in_doubt = [&](bool is_given, float by) { return is_given & !(fabsf(by) > verdict.error); };
 #pragma unroll
             for (int j = 0; j < rows; ++j) {
                 m[j] = moments_of(w, j);
                 given[j] = own.counts[j] & (static_cast<u32>(m[j].n) >= verdict.least);
                 const float y = float_inverse_of(m[j].n), mean = __fmaf_rn(static_cast<float>(m[j].sum), y, 128.0f);
-                float limit = __fmaf_rn(rule.y, mean, rule.x);
-                if constexpr (squares) {
-                    const float numerator = __fmaf_rn(static_cast<float>(static_cast<u32>(m[j].above >> 32)),
-                                                      4294967296.0f, static_cast<float>(static_cast<u32>(m[j].above)));
-                    const float deviation = root_within_two_units(numerator) * y;
-                    limit = __fmaf_rn(deviation, __fmaf_rn(rule.w, mean, rule.z), limit);
-                }
-                margin[j] = limit - static_cast<float>(own.x[j]);
+                float root = 0;
+                if constexpr (has_root(Kind)) root = root_of(under_root<Kind>(m[j].above, m[j].total())) * y;
+                margin[j] = rule.margin(mean, root, static_cast<float>(own.x[j]));
                 doubtful |= in_doubt(given[j], margin[j]);
             }
 #pragma unroll
@@ -480,12 +470,13 @@ void launch_counted_moments(const real_windows& windows, bool squares, const rea
     using moments = counted_slide<integer_slide<u8, u32, true, columns>, uncounted::asked>;
     using means = counted_integers<u8, mean_columns>;
     const fused_sums sums = squares ? fused_sums::counted_squares : fused_sums::counted;
-    if (!squares)
-        launch_counted<means>(counted_threshold_kernel<means>, windows, sums, to, stream);
-    else if (to.task == real_task::threshold || to.task == real_task::limit)
-        launch_counted<moments>(counted_threshold_kernel<moments>, windows, sums, to, stream);
-    else
-        launch_counted<moments>(counted_moment_kernel<moments>, windows, sums, to, stream);
+    if (to.task != real_task::threshold && to.task != real_task::limit)
+        return launch_counted<moments>(counted_moment_kernel<moments>, windows, sums, to, stream);
+    visit_kind(to.terms.method, [&]<threshold_kind Kind>() {
+        using slide = std::conditional_t<has_root(Kind), moments, means>;
+        if (has_root(Kind) != squares) throw std::logic_error("counted moments: other sums than a threshold takes");
+        launch_counted<slide>(counted_threshold_kernel<slide, Kind>, windows, sums, to, stream);
+    });
 }
 
 }  // namespace boxsum::cuda

@@ -540,63 +540,66 @@ __device__ __noinline__ bool exceeds_exactly(const threshold_terms& terms, int x
     return x > limit_of(terms, x, m, s);
 }
 
-template <bool Squares, bool Waits, int K>
+template <threshold_kind Kind, bool Waits, int K>
 __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(const __grid_constant__ fused_view t,
                                                                              const compared<u8> image,
                                                                              const __grid_constant__ binary_output to) {
+    constexpr bool in_integers = Kind == threshold_kind::multiple_of_mean, squares = has_root(Kind);
     threshold_terms terms = to.terms;
     if (terms.method == threshold_method::wolf) {
         wait_for_predecessor();
         terms.largest_deviation = from_ordered(to.extremes->largest_deviation[blockIdx.y]);
         terms.smallest_pixel = from_ordered(to.extremes->smallest_pixel[blockIdx.y]);
     }
-    const float_rule rule(terms);
+    const float_rule<Kind> rule(terms);
     // Where all pixels of a window are x, so is its mean: 256 results by the definition in double.
-    [[maybe_unused]] __shared__ u8 of_flat[Squares ? 256 : 1];
-    if constexpr (Squares)
+    [[maybe_unused]] __shared__ u8 of_flat[in_integers ? 1 : 256];
+    if constexpr (!in_integers)
 #pragma unroll 1
         for (int x = static_cast<int>(threadIdx.x); x < 256; x += static_cast<int>(blockDim.x))
             of_flat[x] = x > limit_of(terms, x, x, 0) ? to.yes : u8{0};
     [[maybe_unused]] bool was_flat = false;  // all that the thread owned of the batch before
     const auto ahead = [&](const auto& batch) {
-        if (to.in_units && batch.owns()) copy_own_pixels<window_sums<u32, Squares>::rows, K>(image, batch);
+        if (to.in_units && batch.owns()) copy_own_pixels<window_sums<u32, squares>::rows, K>(image, batch);
     };
-    for_each_batch<byte_slide<Squares, Waits, K>>(t, ahead, [&](const auto& batch) {
-        constexpr int rows = window_sums<u32, Squares>::rows;
+    for_each_batch<byte_slide<squares, Waits, K>>(t, ahead, [&](const auto& batch) {
+        constexpr int rows = window_sums<u32, squares>::rows;
         const char* const pixels = image.image + batch.row * image.row_stride;
         char* const out = to.data + batch.row * to.row_stride;
         // Of centred pixels.
         const auto sum_of = [&](const auto& w, int j, int n) {
-            return static_cast<int>(Squares ? w.sum(j) : to.times.quotient(w.sum(j)) - 128u * static_cast<u32>(n));
+            if constexpr (squares) return static_cast<int>(w.sum(j));
+            const u32 total = in_integers ? to.times.quotient(w.sum(j)) : w.sum(j);
+            return static_cast<int>(total - 128u * static_cast<u32>(n));
         };
         const auto above_of = [&](const auto& w, int j, int n) {
-            if constexpr (!Squares) return std::uint64_t{0};
+            if constexpr (!squares) return std::uint64_t{0};
             const auto sum = static_cast<std::int64_t>(static_cast<int>(w.sum(j)));
             return std::uint64_t{static_cast<u32>(n)} * w.squares(j) - static_cast<std::uint64_t>(sum * sum);
         };
-        // By how much a threshold exceeds its pixel.
+        // By how much a threshold exceeds its pixel, as float_rule has it.
         const auto margin_of = [&](const auto& w, int j, int x, int n, float inverse) {
-            const float m = __fmaf_rn(static_cast<float>(sum_of(w, j, n)), inverse, 128.0f);
-            float limit = __fmaf_rn(rule.mean, m, rule.at_zero);
-            if constexpr (Squares) {
-                const std::uint64_t above = above_of(w, j, n);
-                const float numerator = __fmaf_rn(static_cast<float>(static_cast<u32>(above >> 32)), 4294967296.0f,
-                                                  static_cast<float>(static_cast<u32>(above)));
-                const float s = root_within_two_units(numerator) * inverse;
-                limit = __fmaf_rn(s, __fmaf_rn(rule.product, m, rule.deviation), limit);
-            }
-            return limit - static_cast<float>(x);
+            const int sum = sum_of(w, j, n);
+            const float m = __fmaf_rn(static_cast<float>(sum), inverse, 128.0f);
+            float r = 0;
+            if constexpr (squares) r = root_of(under_root<Kind>(above_of(w, j, n), sum + 128 * n)) * inverse;
+            return rule.margin(m, r, static_cast<float>(x));
+        };
+        // Whether all pixels of a window are x, as far as its threshold goes: of a difference that is of its mean.
+        const auto is_flat = [&](int sum, std::uint64_t above, int x, int n) {
+            return squares ? above == 0 : sum == (x - 128) * n;
         };
         // The result of a pixel that single precision, or a rounded factor, does not tell.
         const auto exactly = [&](const auto& w, int j, int x, int n) {
+            const int sum = sum_of(w, j, n);
             const std::uint64_t above = above_of(w, j, n);
-            if constexpr (Squares)
-                if (above == 0) return of_flat[x];
-            return exceeds_exactly(terms, x, sum_of(w, j, n), above, n) ? to.yes : u8{0};
+            if constexpr (!in_integers)
+                if (is_flat(sum, above, x, n)) return of_flat[x];
+            return exceeds_exactly(terms, x, sum, above, n) ? to.yes : u8{0};
         };
         const int full = static_cast<int>(t.cols.full);
         [[maybe_unused]] u32 cut_minus_pixels[rows];
-        if (!Squares && to.in_units && !batch.plain)
+        if (in_integers && to.in_units && !batch.plain)
             batch.for_rows(cut_minus_pixels, full, [&](int n) { return minus_pixels_of(n, to.slope, to.uncut.times); });
         if (to.in_units && batch.owns()) {
             u32 x[rows][K / 4], yes[rows][K / 4];
@@ -611,7 +614,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
             const auto yes_of = [&](const u32(&by)[4]) {
                 return __byte_perm(signs_of(by[0], by[1]), signs_of(by[2], by[3]), 0x5410u) & (to.yes * 0x01010101u);
             };
-            if constexpr (!Squares) {
+            if constexpr (in_integers) {
                 // Negative where a pixel exceeds its threshold.
                 const auto excess = [&](const auto& w, int j, u32 pixel, u32 minus_pixels, u32 error) {
                     return w.sum(j) + (minus_pixels * pixel + error);
@@ -669,15 +672,17 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
                 store();
             } else {
                 // Whether all pixels of each row's windows are alike, which one window of all their columns says, where
-                // its sum of squares does not wrap. Then their verdicts are that of any pixel.
+                // its sum of squares does not wrap. Then their verdicts are that of any pixel. By sums alone only black
+                // ones are known to be alike.
                 const auto are_flat = [&] {
                     const auto w = batch.own_windows(0, K - 1);
                     bool alike = true;
                     u32 row_yes[rows];
 #pragma unroll
                     for (int j = 0; j < rows; ++j) {
-                        const int n = batch.height[j] * (full + K - 1), pixel = static_cast<int>(x[j][0] & 0xffu);
-                        alike &= (n < 1 << 18) & (above_of(w, j, n) == 0);
+                        const int n = batch.height[j] * (full + K - 1);
+                        const int pixel = squares ? static_cast<int>(x[j][0] & 0xffu) : 0;
+                        alike &= (n < 1 << 18) & is_flat(sum_of(w, j, n), above_of(w, j, n), pixel, n);
                         row_yes[j] = of_flat[pixel] * 0x01010101u;
                     }
                     if (alike)
@@ -792,16 +797,25 @@ void launch_floats(const fused_task& task, float_output to, stream_ref stream) {
     rows_wait<columns>(task, shape) ? launch_kernel(std::true_type{}) : launch_kernel(std::false_type{});
 }
 
-template <bool Squares, bool Waits>
+/// Whether thresholds of means have rows wait in shared memory: where windows are high, and begin with segments or the
+/// image is large. Others are up to a fifteenth slower so.
+bool means_wait(const filters::window_job& job) {
+    constexpr std::int64_t high = 16, highest = 64, large = std::int64_t{1} << 26;
+    const std::int64_t pixels = job.rows.extent * job.cols.extent * job.shape.channels;
+    return job.rows.full > highest || (job.rows.full > high && pixels >= large);
+}
+
+template <threshold_kind Kind, bool Waits = true>
 void launch_threshold(const fused_task& task, binary_output to, const view_shape& result, stream_ref stream) {
-    constexpr fused_sums sums = Squares ? fused_sums::squares : fused_sums::narrow;
+    constexpr fused_sums sums = has_root(Kind) ? fused_sums::squares : fused_sums::narrow;
     constexpr int columns = fused_columns(dtype::u8, sums);
     const fused_shape shape = fused_shape_of(*task.job, sums, task.end_row - task.first_row);
     if constexpr (Waits)
-        if (!rows_wait<columns>(task, shape)) return launch_threshold<Squares, false>(task, to, result, stream);
+        if (!rows_wait<columns>(task, shape) || (sums == fused_sums::narrow && !means_wait(*task.job)))
+            return launch_threshold<Kind, false>(task, to, result, stream);
     to.inverse = 1.0f / static_cast<float>(task.job->rows.full * task.job->cols.full);
     to.in_units = lies_in_units(task.image, columns) && lies_in_units({to.data, result}, columns);
-    if constexpr (!Squares) {
+    if constexpr (Kind == threshold_kind::multiple_of_mean) {
         to.slope = 1 - to.terms.k;
         const std::int64_t full = task.job->rows.full * task.job->cols.full;
         to.in_units = to.in_units && to.slope > 0 && mean_ratio::fits(static_cast<double>(full), to.slope, 1);
@@ -812,16 +826,8 @@ void launch_threshold(const fused_task& task, binary_output to, const view_shape
     fused_task scaled = task;
     scaled.scale = static_cast<int>(to.uncut.times);
     to.times = exact_divisor(to.uncut.times);
-    launch_fused<byte_slide<Squares, Waits, columns>>(fused_threshold_kernel<Squares, Waits, columns>, scaled, shape,
-                                                      stream, compared_of<u8>(task), to);
-}
-
-/// Whether Bradley's threshold has rows wait in shared memory: where windows are high, and begin with segments or the
-/// image is large. Others are up to a fifteenth slower so.
-bool bradley_waits(const filters::window_job& job) {
-    constexpr std::int64_t high = 16, highest = 64, large = std::int64_t{1} << 26;
-    const std::int64_t pixels = job.rows.extent * job.cols.extent * job.shape.channels;
-    return job.rows.full > highest || (job.rows.full > high && pixels >= large);
+    launch_fused<byte_slide<has_root(Kind), Waits, columns>>(fused_threshold_kernel<Kind, Waits, columns>, scaled,
+                                                             shape, stream, compared_of<u8>(task), to);
 }
 
 }  // namespace
@@ -862,19 +868,18 @@ void enqueue_fused_threshold(const fused_task& task, const any_view& result, con
     const threshold_terms terms{formula.method, formula.k, formula.range, formula.p, formula.q, 0, 0};
     const auto yes = static_cast<std::uint8_t>(formula.output == threshold_output::zero_one ? 1 : 255);
     const bool limit = formula.output == threshold_output::threshold;
-    if (task.image.shape.type == dtype::u8 && !limit && formula.method <= threshold_method::wolf) {
+    if (task.image.shape.type == dtype::u8 && !limit) {
         binary_output to{};
         to.data = static_cast<char*>(result.data);
         to.row_stride = result.shape.row_stride;
         to.yes = yes;
         to.terms = terms;
         to.extremes = extremes;
-        // With k = 0 the mean is the threshold of all.
-        if (formula.k == 0) to.terms.method = threshold_method::bradley;
-        if (to.terms.method != threshold_method::bradley)
-            return launch_threshold<true, true>(task, to, result.shape, stream);
-        return bradley_waits(*task.job) ? launch_threshold<false, true>(task, to, result.shape, stream)
-                                        : launch_threshold<false, false>(task, to, result.shape, stream);
+        // With k = 0 the mean is the threshold of all but phansalkar.
+        if (formula.k == 0 && formula.method != threshold_method::phansalkar)
+            to.terms.method = threshold_method::bradley;
+        return visit_kind(to.terms.method,
+                          [&]<threshold_kind Kind>() { launch_threshold<Kind>(task, to, result.shape, stream); });
     }
     moment_output to{};
     to.job = limit ? moment_job::limit : moment_job::threshold;

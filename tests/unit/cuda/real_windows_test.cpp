@@ -7,6 +7,7 @@
 #include "cuda/filters/device_strips.hpp"
 #include "cuda/filters/fused_windows.hpp"
 #include "filters/filter_jobs.hpp"
+#include "filters/oracle.hpp"
 #include "support/placed_image.hpp"
 
 #include <boxsum/error.hpp>
@@ -697,38 +698,62 @@ TEST_F(real_windows_test, masked_bytes_of_planes_and_of_none_that_count) {
     }
 }
 
-/// Of factors that put the threshold of one pixel so near it that single precision may be wrong.
-TEST_F(real_windows_test, masked_thresholds_beside_their_pixels_are_decided) {
+/// The k by which a pixel x has this threshold, in a window of mean m and deviation s: thresholds are linear in it.
+double factor_for(double limit, threshold_method method, double range, double x, double m, double s) {
+    const auto of = [&](double k) { return oracle::threshold_of(method, k, range, x, m, s, {}); };
+    const double at_zero = of(0);
+    return (limit - at_zero) / (of(1) - at_zero);
+}
+
+/// Of factors that put the threshold of one pixel so near it that single precision may be wrong; of images that are
+/// masked and that are not, dark ones and others.
+TEST_F(real_windows_test, thresholds_beside_their_pixels_are_decided) {
     constexpr std::int64_t rows = 5, cols = 60;
-    std::mt19937_64 random(20261204);
+    constexpr double range = 150;
     const view_shape bytes = test::packed(dtype::u8, rows, cols, 1), wide = test::packed(dtype::f64, rows, cols, 1);
-    placed image(bytes, 0, 0), mask = image, mean(wide, 0, 0), deviation = mean, result = image;
-    fill(image.view(), pattern::random, 15);
-    fill_mask(random, mask.view());
-    const filter_inputs inputs{.image = image.view(), .mask = mask.view()},
-        on_device{.image = upload(image), .mask = upload(mask)};
-    const any_view results = upload(result);
-    const filter_options options{.window = window_extents{2, 2, 3, 2}, .threads = 1};
-    local_statistics(inputs, {.mean = mean.view(), .deviation = deviation.view()}, options);
-    int tried = 0;
-    for (std::int64_t i = 0; i < rows * cols && !HasFailure(); i += 7) {
-        const double x = static_cast<const u8*>(image.view().data)[i],
-                     m = static_cast<const double*>(mean.view().data)[i],
-                     s = static_cast<const double*>(deviation.view().data)[i];
-        if (static_cast<const u8*>(mask.view().data)[i] == 0 || s < 1) continue;
-        ++tried;
-        for (int step = 0; step < 16; ++step) {
-            const double limit = x + std::ldexp(step % 2 == 0 ? 1 : -1, -23 + step / 2);
-            for (const auto& [method, k] :
-                 {std::pair{threshold_method::bradley, 1 - limit / m}, {threshold_method::niblack, (limit - m) / s}}) {
-                const threshold_rule rule{.method = method, .k = k};
-                cuda::adaptive_threshold(on_device, {results}, stream(), rule, options);
-                adaptive_threshold(inputs, {result.view()}, rule, options);
-                expect_fetched(result, results, std::string(name_of(method)) + ", k " + std::to_string(k));
+    for (const bool masked : {true, false})
+        for (const int shift : {0, 3}) {
+            std::mt19937_64 random(20261204);  // of which a mask is neither empty nor full
+            placed image(bytes, 0, 0), mask = image, mean(wide, 0, 0), deviation = mean, result = image;
+            fill(image.view(), pattern::random, 15);
+            fill_mask(random, mask.view());
+            auto* const pixels = static_cast<u8*>(image.view().data);
+            for (std::int64_t i = 0; i < rows * cols; ++i) pixels[i] = static_cast<u8>(pixels[i] >> shift);
+            filter_inputs inputs{.image = image.view()}, on_device{.image = upload(image)};
+            if (masked) {
+                inputs.mask = mask.view();
+                on_device.mask = upload(mask);
             }
+            const any_view results = upload(result);
+            const filter_options options{.window = window_extents{2, 2, 3, 2}, .threads = 1};
+            local_statistics(inputs, {.mean = mean.view(), .deviation = deviation.view()}, options);
+            int tried = 0;
+            for (std::int64_t i = 0; i < rows * cols && !HasFailure(); i += 23) {
+                const double x = pixels[i], m = static_cast<const double*>(mean.view().data)[i],
+                             s = static_cast<const double*>(deviation.view().data)[i];
+                if ((masked && static_cast<const u8*>(mask.view().data)[i] == 0) || s < 1) continue;
+                ++tried;
+                for (int step = 0; step < 16; ++step) {
+                    const double limit = x + std::ldexp(step % 2 == 0 ? 1 : -1, -23 + step / 2);
+                    for (const threshold_method method :
+                         {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola,
+                          threshold_method::nick, threshold_method::singh, threshold_method::phansalkar}) {
+                        const threshold_rule rule{
+                            .method = method,
+                            .k = factor_for(limit, method, range, x, m, s),
+                            .range = method == threshold_method::sauvola || method >= threshold_method::singh
+                                         ? std::optional(range)
+                                         : std::nullopt};
+                        cuda::adaptive_threshold(on_device, {results}, stream(), rule, options);
+                        adaptive_threshold(inputs, {result.view()}, rule, options);
+                        expect_fetched(result, results,
+                                       std::string(name_of(method)) + ", k " + std::to_string(*rule.k));
+                    }
+                }
+            }
+            EXPECT_GT(tried, 5);
+            memory_.clear();
         }
-    }
-    EXPECT_GT(tried, 10);
 }
 
 /// Of floats and of weighted pixels, with every method, in both forms, for what counts and what does not. Where k is 0
