@@ -3,6 +3,7 @@
 #include "cuda/device/dependent_launch.cuh"
 #include "cuda/device/ptx.cuh"
 #include "cuda/device/streaming.cuh"
+#include "cuda/device/warp_scan.cuh"
 #include "cuda/filters/fused_windows.hpp"
 #include "cuda/filters/pixel_runs.cuh"
 #include "cuda/runtime/device_limits.hpp"
@@ -522,45 +523,65 @@ __global__ __launch_bounds__(128, segment_blocks<Slide>) void segment_kernel(con
 }
 
 /// Makes sums of segments the sums of all segments up to them, which wrap. Grid: words of a segment by prefix_words,
-/// channels. The first `wide` words hold one sum of 64 bits each, the others two of 32.
+/// channels. The first `wide` words hold one sum of 64 bits each, the others two of 32. A thread adds a chunk of a
+/// word's segments, a warp the chunks of a word.
 inline constexpr int prefix_words = 16, prefix_chunks = 32;
 __global__ __launch_bounds__(prefix_words* prefix_chunks) inline void prefix_segments_kernel(std::uint64_t* sums,
                                                                                              int words, int segments,
                                                                                              int wide_words) {
-    __shared__ std::uint64_t totals[prefix_chunks][prefix_words];
+    static_assert(prefix_chunks == warp_size);
+    __shared__ std::uint64_t totals[prefix_chunks][prefix_words + 1];  // a warp reads a word's without conflicts
     wait_for_predecessor();
+    const auto add = [](std::uint64_t a, std::uint64_t b, bool wide) {
+        constexpr std::uint64_t low = 0xffffffff;
+        return wide ? a + b : ((a & ~low) + (b & ~low)) | ((a + b) & low);
+    };
     const int lane = static_cast<int>(threadIdx.x) % prefix_words, chunk = static_cast<int>(threadIdx.x) / prefix_words;
-    const int word = static_cast<int>(blockIdx.x) * prefix_words + lane;
+    const int first_word = static_cast<int>(blockIdx.x) * prefix_words, word = first_word + lane;
     const int each = (segments + prefix_chunks - 1) / prefix_chunks;
     const int first = chunk * each < segments ? chunk * each : segments;
-    const int end = first + each < segments ? first + each : segments;
+    const int number = word >= words ? 0 : first + each < segments ? each : segments - first;
     const bool wide = word < wide_words;
-    const auto add = [wide](std::uint64_t a, std::uint64_t b) {
-        if (wide) return a + b;
-        constexpr std::uint64_t low = 0xffffffff;
-        return ((a & ~low) + (b & ~low)) | ((a + b) & low);
-    };
-    std::uint64_t* const from = sums + static_cast<std::int64_t>(blockIdx.y) * segments * words + word;
-    constexpr int together = 8;
-    const auto run = [&](std::uint64_t total, auto store) {
-        for (int s = first; s < end; s += together) {
-            std::uint64_t x[together];
+    std::uint64_t* const from = sums + (static_cast<std::int64_t>(blockIdx.y) * segments + first) * words + word;
+    // The first are kept: most images have no more.
+    constexpr int kept = 16, together = 8;
+    std::uint64_t x[kept], total = 0;
 #pragma unroll
-            for (int i = 0; i < together; ++i) x[i] = s + i < end ? from[static_cast<std::int64_t>(s + i) * words] : 0;
+    for (int i = 0; i < kept; ++i) x[i] = i < number ? from[static_cast<std::int64_t>(i) * words] : 0;
+#pragma unroll
+    for (int i = 0; i < kept; ++i) total = add(total, x[i], wide);
+    const auto run_others = [&](const auto& store) {
+        for (int s = kept; s < number; s += together) {
+            std::uint64_t y[together];
+#pragma unroll
+            for (int i = 0; i < together; ++i)
+                y[i] = s + i < number ? from[static_cast<std::int64_t>(s + i) * words] : 0;
 #pragma unroll
             for (int i = 0; i < together; ++i) {
-                total = add(total, x[i]);
-                if (s + i < end) store(s + i, total);
+                total = add(total, y[i], wide);
+                if (s + i < number) store(s + i);
             }
         }
-        return total;
     };
-    if (word < words) totals[chunk][lane] = run(0, [](int, std::uint64_t) {});
-    __syncthreads();  // the totals of all chunks, stored above, are there for the threads of later chunks
-    if (word >= words) return;
-    std::uint64_t before = 0;
-    for (int c = 0; c < chunk; ++c) before = add(before, totals[c][lane]);
-    run(before, [&](int s, std::uint64_t total) { from[static_cast<std::int64_t>(s) * words] = total; });
+    run_others([](int) {});
+    totals[chunk][lane] = total;
+    __syncthreads();  // the totals of all chunks of a word, stored above, are there for the word's warp
+    std::uint64_t& mine = totals[lane_id()][warp_id()];
+    std::uint64_t sum = mine;
+#pragma unroll
+    for (int step = 1; step < warp_size; step *= 2) {
+        const std::uint64_t left = shuffle_up(sum, step);
+        if (lane_id() >= step) sum = add(left, sum, first_word + warp_id() < wide_words);
+    }
+    mine = sum;
+    __syncthreads();  // the sums of chunks, stored above, are there for the threads of the next chunks
+    total = chunk > 0 ? totals[chunk - 1][lane] : 0;
+#pragma unroll
+    for (int i = 0; i < kept; ++i) {
+        total = add(total, x[i], wide);
+        if (i < number) from[static_cast<std::int64_t>(i) * words] = total;
+    }
+    run_others([&](int s) { from[static_cast<std::int64_t>(s) * words] = total; });
 }
 
 /// Whether sums of segments are made sums of all up to them, so that a band's first windows are a difference of two
