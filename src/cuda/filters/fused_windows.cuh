@@ -68,6 +68,7 @@ struct fused_view : plane_view {
     std::uint32_t nodata;
     std::uint32_t* refused;  ///< of floats: a word for each block, which says that its sums may have been rounded
     double most_pixels;      ///< that a sum of a few columns, or a window, holds
+    double few_pixels;       ///< that a sum of a few columns holds
     byte_factors weighted;   ///< of integer_slide, where its sums are scaled
 };
 

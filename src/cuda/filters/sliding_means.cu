@@ -195,7 +195,9 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
         t.any_beyond = t.channels == 1 && t.cols.continues() && sides_follow(t.cols, shape);
     t.refused = refused;
     const auto height = static_cast<double>(job.rows.width()), width = static_cast<double>(job.cols.width());
-    t.most_pixels = std::max(height * width, (height + 1) * K);
+    t.few_pixels = (height + 1) * K;
+    // Rounding quotients wants two bits of a window's sum to spare, columns beyond a side one (exact_floats).
+    t.most_pixels = std::max(sums == fused_sums::weighted_reals ? height * width : height * width / 2, t.few_pixels);
 
     sliding_output to{};
     to.mean = finish.mean;

@@ -365,8 +365,8 @@ struct float_range {
     __device__ static std::uint32_t finest_of(std::uint32_t fineness) { return ~fineness & 0x7fffffffu; }
 };
 
-/// Bits of a sum that is exact, two less than a double has: a window is the difference of two prefixes, and prefixes
-/// are made of sums that may be twice as large as they.
+/// Bits of a prefix that is exact, two less than a double has: a window is the difference of two prefixes, and those
+/// within a thread's columns may be twice as large as those behind them.
 inline constexpr double exact_sums = 0x1p51;
 
 /// Sums of two rows, and how many pixels they hold, or what those weigh.
@@ -663,10 +663,21 @@ class exact_floats {
         if (threadIdx.x == 0) t_.refused[blockIdx.y * gridDim.x + blockIdx.x] = refused;
     }
 
-    /// Sums of a few columns hold at most t.most_pixels pixels, and so do windows. Prefixes are looked at: after each
-    /// thread's columns they are at most exact_sums times the finest bit, so that sums between two of them are at most
-    /// twice that, and so are prefixes within a thread's columns. Were one larger and rounded, what is looked at would
-    /// be off by some 2^-50 of it and still too large.
+    /// Sums of up to K columns, in a thread, hold at most t.few_pixels pixels, so that they are at most exact_sums
+    /// times the finest bit f. Prefixes are looked at: behind each thread's columns they are no larger, so that those
+    /// between are at most 2^52 f, and sums of neighbouring columns, of which prefixes are made and which parts of
+    /// windows are, at most 2^53 f. Were one larger and rounded, what is looked at would be off by some 2^-50 of it and
+    /// still too large.
+    ///
+    /// Prefixes beyond a side follow from others (write_beyond): they are larger by as much as a part of a window,
+    /// which may be 2^52 f then and holds at most 2 t.most_pixels pixels. Of sums with weights windows hold
+    /// t.most_pixels.
+    __device__ double most_pixels() const {
+        if constexpr (paired) return t_.most_pixels;
+        const int first = static_cast<int>(blockIdx.x) % t_.strips * t_.strip_cols;
+        const bool beyond = first < t_.cols.before || first + t_.strip_cols + t_.cols.after > t_.cols.extent;
+        return t_.any_beyond && beyond ? t_.most_pixels : t_.few_pixels;
+    }
     __device__ bool is_exact() const {
         constexpr int of_range = paired ? 2 : 1, of_weights = of_range + (real ? 2 : 0),
                       seen = of_weights + (weighted ? 2 : 0);
@@ -693,10 +704,11 @@ class exact_floats {
                 for (int k = 0; k < seen; ++k) most[k] = of_warps[w][k] > most[k] ? of_warps[w][k] : most[k];
             }
         }
+        const double pixels = most_pixels();
         // Also where they are NaN or infinite the first is false.
         const auto fits = [&](double largest, double finest, std::uint32_t prefix) {
             const double high = __longlong_as_double(static_cast<long long>(std::uint64_t{prefix} << 32 | 0xffffffffu));
-            return largest * t_.most_pixels <= exact_sums * finest && (prefix == 0 || high <= exact_sums * finest);
+            return largest * pixels <= exact_sums * finest && (prefix == 0 || high <= exact_sums * finest);
         };
         const auto of = [](std::uint32_t bits) { return static_cast<double>(__uint_as_float(bits)); };
         double largest = sizeof(Pixel) == 1 ? 255 : 65535, finest = 1;

@@ -1614,6 +1614,46 @@ TEST_F(real_windows_test, squares_that_are_not_exact_do_not_slide) {
     }
 }
 
+/// Of pixels of both signs sums of rows stay small where as many of the largest would not fit a double: blocks slide
+/// whose windows reach beyond no side. Not where the few columns of a thread may hold too much.
+TEST_F(real_windows_test, windows_of_both_signs_slide) {
+    constexpr std::int64_t rows = 60, cols = 3000, reach = 15;
+    const view_shape shape = test::packed(dtype::f32, rows, cols, 1), real = test::packed(dtype::f64, rows, cols, 1);
+    const filter_options options{.window = window_radius(reach), .border = border_mode::reflect};
+    for (const bool large : {false, true}) {
+        test::host_image image(shape), got(real);
+        auto* const pixels = reinterpret_cast<float*>(image.bytes.data());
+        for (std::int64_t i = 0; i < rows * cols; ++i) {
+            const float sign = (i / cols + i % cols) % 2 == 0 ? 1.0f : -1.0f;
+            pixels[i] = i % 37 == 0 ? 0x1p-20f * static_cast<float>(1 + i % 5)
+                                    : sign * ((large ? 0x1p26f : 0x1p23f) - 4 * static_cast<float>(i % 11));
+        }
+        test::device_images device(stream());
+        const any_view from = device.upload(image.view()), to = device.allocate(real);
+        const slid blocks = slide_means({from}, options);
+        ASSERT_GT(blocks.blocks, 2);
+        if (large) {
+            EXPECT_EQ(blocks.refused, blocks.blocks);
+            continue;
+        }
+        EXPECT_GT(blocks.refused, 0);  // at the sides
+        EXPECT_LT(blocks.refused, blocks.blocks);
+        cuda::local_statistics({from}, {.sum = to}, stream(), options);
+        cuda::copy(to, got.view(), stream());
+        const auto mirrored = [](std::int64_t at, std::int64_t n) {
+            return at < 0 ? -1 - at : at < n ? at : 2 * n - 1 - at;
+        };
+        for (std::int64_t i = 0; i < rows * cols; i += 13) {
+            std::int64_t sum = 0;  // of 2^-20
+            for (std::int64_t y = i / cols - reach; y <= i / cols + reach; ++y)
+                for (std::int64_t x = i % cols - reach; x <= i % cols + reach; ++x)
+                    sum += static_cast<std::int64_t>(double{pixels[mirrored(y, rows) * cols + mirrored(x, cols)]} *
+                                                     0x1p20);
+            ASSERT_EQ(reinterpret_cast<const double*>(got.bytes.data())[i], static_cast<double>(sum) * 0x1p-20) << i;
+        }
+    }
+}
+
 /// Windows of a few pixels are exact, but the sum of a row's pixels before them is not: it is above 2^53, and has ones.
 TEST_F(real_windows_test, prefixes_that_are_not_exact_are_not_taken) {
     constexpr std::int64_t rows = 20, cols = 600;
