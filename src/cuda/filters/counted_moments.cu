@@ -218,7 +218,7 @@ __device__ u32 least_of(const real_finish& to) {
 
 /// Loaded at once, so that which result a pixel has is no branch.
 struct alignas(16) threshold_verdict {
-    float error;  ///< above it a margin decides
+    float error;  ///< above it a margin decides; infinite where none does
     u32 yes, fill;
     u32 least;  ///< what must count for a result
 };
@@ -251,8 +251,7 @@ __global__ __maxnreg__(counted_moment_registers) void counted_threshold_kernel(c
     if (threadIdx.x == 0) {
         const float_rule<Kind> rule(terms);
         s.rule = {rule.a, rule.b, rule.c, rule.d};
-        s.verdict = {rule.decides() ? rule.error : INFINITY, static_cast<u32>(to.yes),
-                     binary ? static_cast<u32>(to.mean.fill) : 0, least_of(to)};
+        s.verdict = {rule.error, static_cast<u32>(to.yes), binary ? static_cast<u32>(to.mean.fill) : 0, least_of(to)};
         s.terms = terms;
     }
     for (int x = static_cast<int>(threadIdx.x); x < 256; x += static_cast<int>(blockDim.x)) {

@@ -36,7 +36,7 @@ struct narrowed {
 
 /// What a threshold is made of, in single precision.
 enum class threshold_kind : std::uint8_t {
-    multiple_of_mean,  ///< bradley, and others with k = 0
+    multiple_of_mean,  ///< bradley
     deviation,         ///< niblack, sauvola, wolf
     quadratic_mean,    ///< nick
     difference,        ///< singh: of a pixel from its mean
@@ -93,6 +93,9 @@ __device__ inline float root_of(std::uint64_t x) {
 ///   difference: e errs by the 512 u and 255 of a rounding, and by u c where that is less than 255.
 ///   exponential: c m errs by (512 + 2 * 255) u |c|, the power by ln 2 times that, and m times the power is at most
 ///   1 / (e ln 2 |c|): together 1022 / 2.718 u whatever c is, as long as the powers' error is small.
+///
+/// Margins are below 2^24 times the error, so that where this is finite nothing overflows. Where it is infinite margins
+/// decide nothing: of factors beyond floats, and of ranges by which the definition divides to infinity.
 template <threshold_kind Kind>
 struct float_rule {
     float a, b, c, d, error;
@@ -135,7 +138,7 @@ struct float_rule {
         b = static_cast<float>(mean);
         c = static_cast<float>(root);
         d = static_cast<float>(product);
-        error = static_cast<float>(units * 0x1p-24 * 1.01);
+        error = units < 1e37 && t.range > 1e-300 ? static_cast<float>(units * 0x1p-24 * 1.01) : INFINITY;
     }
     /// Of the numbers of another.
     __device__ float_rule(float4 of, float error_of) : a(of.x), b(of.y), c(of.z), d(of.w), error(error_of) {}
@@ -154,9 +157,6 @@ struct float_rule {
             return limit - x;
         }
     }
-
-    /// Whether nothing overflows, as margins are below 2^24 times the error, and nothing is too small for a float.
-    __device__ bool decides() const { return error < 1e30f && error > 1e-25f; }
 };
 
 }  // namespace boxsum::cuda

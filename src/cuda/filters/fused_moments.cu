@@ -523,7 +523,7 @@ struct binary_output {
     const window_extremes* extremes;
     float inverse;        ///< of the pixels of an uncut window
     bool in_units;        ///< a thread's pixels can be read, and its results written, together
-    double slope;         ///< without squares, a threshold is so many means
+    double slope;         ///< of a multiple_of_mean, how many means a threshold is
     mean_ratio uncut;     ///< of it and an uncut window
     u32 certain;          ///< there the integer decides from here on, without its sign
     exact_divisor times;  ///< of its multiplier, by which sums are scaled
@@ -698,7 +698,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
 #pragma unroll
                     for (int j = 0; j < rows; ++j)
                         inverse[j] = batch.plain ? to.inverse : __frcp_rn(static_cast<float>(batch.height[j] * full));
-                    float least = rule.decides() ? INFINITY : 0;
+                    float least = INFINITY;
 #pragma unroll
                     for (int k = 0; k < K / 4; ++k) {
                         u32 margin[rows][4];
@@ -875,8 +875,8 @@ void enqueue_fused_threshold(const fused_task& task, const any_view& result, con
         to.yes = yes;
         to.terms = terms;
         to.extremes = extremes;
-        // With k = 0 the mean is the threshold of all but phansalkar.
-        if (formula.k == 0 && formula.method != threshold_method::phansalkar)
+        // With k = 0 the mean is the threshold of all but phansalkar, where a range does not divide to infinity.
+        if (formula.k == 0 && formula.range > 1e-300 && formula.method != threshold_method::phansalkar)
             to.terms.method = threshold_method::bradley;
         return visit_kind(to.terms.method,
                           [&]<threshold_kind Kind>() { launch_threshold<Kind>(task, to, result.shape, stream); });

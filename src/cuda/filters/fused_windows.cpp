@@ -220,8 +220,8 @@ std::size_t scratch_of(const window_job& job, fused_sums sums, std::int64_t rows
 std::size_t fused_scratch_bytes(const window_job& job, fused_sums sums, std::int64_t rows) {
     const std::size_t bytes = scratch_of(job, sums, rows);
     if (job.shape.type != dtype::u8 || (sums != fused_sums::broad && sums != fused_sums::squares)) return bytes;
-    // Bradley's threshold has squares only where it is the result, and what lies elsewhere than broad sums want it is
-    // narrow.
+    // Thresholds of means have squares only where they are the result, and what lies elsewhere than broad sums want it
+    // is narrow.
     return std::max(bytes, scratch_of(job, fused_sums::narrow, rows));
 }
 

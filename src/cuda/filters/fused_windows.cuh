@@ -524,7 +524,7 @@ __global__ __launch_bounds__(128, segment_blocks<Slide>) void segment_kernel(con
 }
 
 /// Makes sums of segments the sums of all segments up to them, which wrap. Grid: words of a segment by prefix_words,
-/// channels. The first `wide` words hold one sum of 64 bits each, the others two of 32. A thread adds a chunk of a
+/// channels. The first `wide_words` hold one sum of 64 bits each, the others two of 32. A thread adds a chunk of a
 /// word's segments, a warp the chunks of a word.
 inline constexpr int prefix_words = 16, prefix_chunks = 32;
 __global__ __launch_bounds__(prefix_words* prefix_chunks) inline void prefix_segments_kernel(std::uint64_t* sums,

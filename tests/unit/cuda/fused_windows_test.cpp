@@ -12,6 +12,7 @@
 #include <iterator>
 #include <optional>
 #include <random>
+#include <sstream>
 #include <utility>
 
 namespace boxsum {
@@ -312,6 +313,35 @@ TEST_F(fused_windows, windows_of_the_largest_blocks_have_the_results_of_the_cpu)
     local_statistics({image.view()}, {.mean = mean.view(), .deviation = deviation.view()}, options);
     expect_fetched(mean, means, test::text_of(s) + ": mean");
     expect_fetched(deviation, deviations, test::text_of(s) + ": deviation");
+}
+
+/// Of numbers that floats do not hold, or whose quotients doubles do not.
+TEST_F(fused_windows, factors_of_any_size_have_the_decisions_of_the_cpu) {
+    using enum threshold_method;
+    const filter_case s{dtype::u8, 21, 83, 1, 1, window(window_radius(1, 2)), border_mode::reflect};
+    const filter_options options = test::options_of(s);
+    placed image(test::packed(s.type, s.rows, s.cols, 1), 5, 0), ink = image;
+    fill(image.view(), pattern::random, 21);
+    const any_view from = upload(image), inks = upload(ink);
+    const auto expect_decisions = [&](const threshold_rule& rule) {
+        cuda::adaptive_threshold({from}, {inks}, stream(), rule, options);
+        adaptive_threshold({image.view()}, {ink.view()}, rule, options);
+        std::ostringstream text;
+        text << name_of(rule.method) << ", k " << *rule.k << ", range " << rule.range.value_or(0) << ", p "
+             << rule.p.value_or(0) << ", q " << rule.q.value_or(0);
+        expect_fetched(ink, inks, text.str());
+    };
+    for (const double k : {0.0, 0.1, -0.1, 6e-321, 1e-40, -1e37, 1e37, 1e39, -1e300}) {
+        for (const threshold_method method : {bradley, niblack, wolf, nick})
+            expect_decisions({.method = method, .k = k});
+        for (const double range : {6e-320, 1e-307, 1e-40, 0.1, 64.0, 1e38, 1e39, 1e42, 1e300}) {
+            for (const threshold_method method : {sauvola, singh, phansalkar})
+                expect_decisions({.method = method, .k = k, .range = range});
+            for (const double p : {-1e39, 1e300})
+                for (const double q : {-1.0, 1e-320, 1e39})
+                    expect_decisions({.method = phansalkar, .k = k, .range = range, .p = p, .q = q});
+        }
+    }
 }
 
 /// Windows of one value, which single precision does not tell from their thresholds where those are the mean: of a
