@@ -133,7 +133,8 @@ def one_by_one(rows):
 def marks(part):
     """The part 'size' or 'other' of what each record of `make bench-gpu` was to reach."""
     makers = {"size": by_size, "other": one_by_one}
-    return "".join(source(path, record) + makers[part](record["rows"]) + "\n"
+    return "".join(source(path, record, [row for row in record["rows"] if row["section"] != "convolve"]) +
+                   makers[part](record["rows"]) + "\n"
                    for path, record in records("bench-sat.json")) or NOT_MEASURED
 
 
@@ -144,12 +145,13 @@ def forms():
     """Tables with an origin or an offset beside the plain ones of the same race."""
     text = ""
     for path, record in records("bench-sat.json"):
+        rows = [row for row in record["rows"] if row["section"] == "forms"]
         lines = [[row["types"], f"{row['n']}^2", row["form"], row["algorithm"], figure(row["us"], 1),
                   "" if row["form"] == "plain" else
                   f"{row['over_plain']:.3f} (<= {FORMS_MARK:.2f}: {'yes' if row['over_plain'] <= FORMS_MARK else 'no'})"]
-                 for row in record["rows"] if row["section"] == "forms"]
+                 for row in rows]
         if lines:
-            text += source(path, record) + table(["types", "size", "form", "by", "us", "over plain"],
+            text += source(path, record, rows) + table(["types", "size", "form", "by", "us", "over plain"],
                                                  ["---", "---", "---", "---", "--:", "---"], lines) + "\n"
     return text or NOT_MEASURED
 
@@ -185,7 +187,7 @@ def convolve():
                     (ahead if name == "cuFFT" else behind).append((name, side, ours / theirs))
         if not lines:
             continue
-        text += source(path, record) + table(["kernel", "systolic us", "copy us", "floor us", "over the copy", "over what bounds it",
+        text += source(path, record, rows) + table(["kernel", "systolic us", "copy us", "floor us", "over the copy", "over what bounds it",
                                               *(f"{name} us" for name in others)],
                                              ["---", "--:", "--:", "--:", "--:", "---", *["--:"] * len(others)], lines) + "\n"
         if over_marks:
@@ -215,7 +217,7 @@ def peers():
             notes = [row["note"] for row in rows if row["peer"] == peer and "note" in row]
             cells = [figure(times[n].get("x", times[n]["us"] / copies[n]), 2) if n in times else "" for n in sizes]
             lines.append([peer, types, *cells, " ".join(notes)])
-        text += source(path, record) + table(["", "types", *map(str, sizes), ""],
+        text += source(path, record, rows) + table(["", "types", *map(str, sizes), ""],
                                              ["---", "---", *["--:"] * len(sizes), "---"], lines) + "\n"
     return text or NOT_MEASURED
 
@@ -581,12 +583,16 @@ def python(where):
     return text or NOT_MEASURED
 
 
-def source(path, record):
-    return f"{record['device']}, commit {record['commit'][:12]}, {record['date'][:10]} (`{path}`):\n\n"
+def source(path, record, rows=()):
+    """Rows that were not measured again with the rest of their record have a commit of their own. Where all of a table's have, it
+    stands for the record's."""
+    commits = dict.fromkeys(row.get("commit", record["commit"])[:12] for row in rows) or {record["commit"][:12]: None}
+    date = f", {record['date'][:10]}" if record["commit"][:12] in commits else ""
+    return f"{record['device']}, commit {', '.join(commits)}{date} (`{path}`):\n\n"
 
 
 def earlier(rows):
-    """Rows that were not measured again with the rest of their record have a commit of their own."""
+    """Where some rows of a record have a commit of their own, in front of those."""
     commits = dict.fromkeys(row["commit"][:12] for row in rows if "commit" in row)
     return f"The following at commit {', '.join(commits)}:\n\n" if commits else ""
 
