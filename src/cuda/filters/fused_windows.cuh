@@ -67,7 +67,7 @@ struct fused_view : plane_view {
     bool has_nodata;  ///< `nodata`, in all of a word, does not count
     std::uint32_t nodata;
     std::uint32_t* refused;  ///< of floats: a word for each block, which says that its sums may have been rounded
-    double most_pixels;      ///< that a sum of a few columns, or a window, holds
+    double most_pixels;      ///< that a sum of a few columns, or half a window, holds; with weights all of it
     double few_pixels;       ///< that a sum of a few columns holds
     byte_factors weighted;   ///< of integer_slide, where its sums are scaled
 };

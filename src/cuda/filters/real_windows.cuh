@@ -29,6 +29,9 @@
 /// within a warp, of two steps where windows are 31 columns wide, and lie in shared memory in planes by column modulo
 /// K, so that every access is of 16 neighbouring bytes a thread.
 ///
+/// So only parts of a column are added, and then neighbouring whole columns of a window: where a kernel slides
+/// (sliding_samples.cuh) it knows that these are exact.
+///
 /// Bands and blocks begin where the whole image's and the window's extents put them: parts have the bits of the whole.
 /// A pixel is added at most (rows + cols) times.
 namespace boxsum::cuda {
@@ -453,7 +456,8 @@ __device__ void for_each_real_window(const real_view& t, Emit emit) {
                     for (int j = 0; j < G; ++j)
 #pragma unroll
                         for (int i = 0; i < K; ++i) {
-                            V[j].of[i] = Kernel::term(t, trail[j], i);
+                            V[j].of[i].clear();  // so that -0 is 0, as where sums slide
+                            V[j].of[i].add(Kernel::term(t, trail[j], i));
 #pragma unroll
                             for (int k = 1; k < n; ++k)
                                 V[j].of[i].add(j + k < G ? Kernel::term(t, trail[(j + k) % G], i)

@@ -11,8 +11,9 @@
 ///
 /// Floats and products slide in double. A sum that loses a row may only do so where nothing was ever rounded, so a
 /// block keeps the largest magnitude and the finest bit of all pixels that it takes. All its sums are multiples of that
-/// bit. Where they are below 2^53 times that bit, too, all of them are exact, and so is every sum of the windows in
-/// whichever order: an additions-only kernel (real_windows.cuh) has the same bits. Other blocks say that they are
+/// bit. Where they are below 2^53 times that bit, too, all of them are exact, and so are parts of a column and sums of
+/// neighbouring whole columns of a window: an additions-only kernel that adds nothing else (real_windows.cuh) has the
+/// same bits. Other blocks say that they are
 /// refused, and leave their windows to that kernel. So who makes a window, which depends on the cut into strips and
 /// bands, does not change its result. NaN, infinities and huge values are refused like any other.
 namespace boxsum::cuda {
@@ -666,11 +667,11 @@ class exact_floats {
     /// Sums of up to K columns, in a thread, hold at most t.few_pixels pixels, so that they are at most exact_sums
     /// times the finest bit f. Prefixes are looked at: behind each thread's columns they are no larger, so that those
     /// between are at most 2^52 f, and sums of neighbouring columns, of which prefixes are made and which parts of
-    /// windows are, at most 2^53 f. Were one larger and rounded, what is looked at would be off by some 2^-50 of it and
-    /// still too large.
+    /// windows are, at most 2^53 f. Were one larger and rounded, the largest would be off by less than 2^-40 of it
+    /// where it is looked at, and still too large.
     ///
-    /// Prefixes beyond a side follow from others (write_beyond): they are larger by as much as a part of a window,
-    /// which may be 2^52 f then and holds at most 2 t.most_pixels pixels. Of sums with weights windows hold
+    /// Prefixes beyond a side follow from others (write_beyond): they are larger by the sum of at most a window's
+    /// columns, which may be 2^52 f then and hold at most 2 t.most_pixels pixels. Of sums with weights windows hold
     /// t.most_pixels.
     __device__ double most_pixels() const {
         if constexpr (paired) return t_.most_pixels;

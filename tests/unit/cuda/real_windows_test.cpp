@@ -1615,41 +1615,78 @@ TEST_F(real_windows_test, squares_that_are_not_exact_do_not_slide) {
 }
 
 /// Of pixels of both signs sums of rows stay small where as many of the largest would not fit a double: blocks slide
-/// whose windows reach beyond no side. Not where the few columns of a thread may hold too much.
+/// whose windows reach beyond no side, or whose columns there are read. Not where the few columns of a thread may hold
+/// too much.
 TEST_F(real_windows_test, windows_of_both_signs_slide) {
     constexpr std::int64_t rows = 60, cols = 3000, reach = 15;
     const view_shape shape = test::packed(dtype::f32, rows, cols, 1), real = test::packed(dtype::f64, rows, cols, 1);
-    const filter_options options{.window = window_radius(reach), .border = border_mode::reflect};
-    for (const bool large : {false, true}) {
-        test::host_image image(shape), got(real);
+    for (const auto& [border, masked, large] : {std::tuple{border_mode::reflect, false, false},
+                                                {border_mode::reflect, false, true},
+                                                {border_mode::wrap, false, false},
+                                                {border_mode::shrink, true, false}}) {
+        const filter_options options{.window = window_radius(reach), .border = border};
+        test::host_image image(shape), mask(test::packed(dtype::u8, rows, cols, 1)), got(real);
         auto* const pixels = reinterpret_cast<float*>(image.bytes.data());
         for (std::int64_t i = 0; i < rows * cols; ++i) {
             const float sign = (i / cols + i % cols) % 2 == 0 ? 1.0f : -1.0f;
             pixels[i] = i % 37 == 0 ? 0x1p-20f * static_cast<float>(1 + i % 5)
                                     : sign * ((large ? 0x1p26f : 0x1p23f) - 4 * static_cast<float>(i % 11));
+            mask.bytes[static_cast<std::size_t>(i)] = static_cast<std::byte>(i % 41 != 0);
         }
         test::device_images device(stream());
-        const any_view from = device.upload(image.view()), to = device.allocate(real);
-        const slid blocks = slide_means({from}, options);
+        filter_inputs inputs{.image = device.upload(image.view())};
+        if (masked) inputs.mask = device.upload(mask.view());
+        const any_view to = device.allocate(real);
+        const slid blocks = slide_means(inputs, options);
         ASSERT_GT(blocks.blocks, 2);
         if (large) {
             EXPECT_EQ(blocks.refused, blocks.blocks);
             continue;
         }
-        EXPECT_GT(blocks.refused, 0);  // at the sides
+        const bool follow = border == border_mode::reflect;  // columns beyond a side
+        EXPECT_EQ(blocks.refused > 0, follow);
         EXPECT_LT(blocks.refused, blocks.blocks);
-        cuda::local_statistics({from}, {.sum = to}, stream(), options);
+        cuda::local_statistics(inputs, {.sum = to}, stream(), options);
         cuda::copy(to, got.view(), stream());
-        const auto mirrored = [](std::int64_t at, std::int64_t n) {
-            return at < 0 ? -1 - at : at < n ? at : 2 * n - 1 - at;
+        const auto place = [border = border](std::int64_t at, std::int64_t n) {
+            if (at >= 0 && at < n) return at;
+            if (border == border_mode::wrap) return (at + n) % n;
+            return border == border_mode::shrink ? -1 : at < 0 ? -1 - at : 2 * n - 1 - at;
         };
         for (std::int64_t i = 0; i < rows * cols; i += 13) {
             std::int64_t sum = 0;  // of 2^-20
             for (std::int64_t y = i / cols - reach; y <= i / cols + reach; ++y)
-                for (std::int64_t x = i % cols - reach; x <= i % cols + reach; ++x)
-                    sum += static_cast<std::int64_t>(double{pixels[mirrored(y, rows) * cols + mirrored(x, cols)]} *
-                                                     0x1p20);
+                for (std::int64_t x = i % cols - reach; x <= i % cols + reach; ++x) {
+                    const std::int64_t row = place(y, rows), col = place(x, cols), at = row * cols + col;
+                    if (row < 0 || col < 0 || (masked && at % 41 == 0)) continue;
+                    sum += static_cast<std::int64_t>(double{pixels[at]} * 0x1p20);
+                }
             ASSERT_EQ(reinterpret_cast<const double*>(got.bytes.data())[i], static_cast<double>(sum) * 0x1p-20) << i;
+        }
+    }
+}
+
+/// Sums of -0 are 0, whether they slide or, beside a NaN, are added.
+TEST_F(real_windows_test, sums_of_negative_zeros_are_zero) {
+    constexpr std::int64_t rows = 20, cols = 600;
+    const view_shape shape = test::packed(dtype::f32, rows, cols, 1);
+    test::host_image image(shape), got(shape);
+    auto* const pixels = reinterpret_cast<float*>(image.bytes.data());
+    std::fill_n(pixels, rows * cols, -0.0f);
+    for (const bool added : {false, true}) {
+        if (added) pixels[10 * cols + 300] = static_cast<float>(nan);
+        for (const std::int64_t tall : {1, 2, 3, 5}) {
+            test::device_images device(stream());
+            const any_view to = device.allocate(shape);
+            const filter_options options{.window = {tall, 1}};
+            EXPECT_EQ(slide_means({device.upload(image.view())}, options).refused > 0, added);
+            cuda::box_filter({device.upload(image.view())}, {to}, stream(), options);
+            cuda::copy(to, got.view(), stream());
+            const auto* const means = reinterpret_cast<const float*>(got.bytes.data());
+            for (std::int64_t i = 0; i < rows * cols; ++i)
+                if (!std::isnan(means[i])) {
+                    ASSERT_FALSE(std::signbit(means[i])) << tall << ", " << i;
+                }
         }
     }
 }
