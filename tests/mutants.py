@@ -920,7 +920,7 @@ MUTANTS = (
            "exact_sums = 0x1p51;",
            "exact_sums = 0x1p60;"),
     Mutant("negative_zeros_kept", "a window of one row of -0 is -0 where it is added",
-           "src/cuda/filters/real_windows.cuh", "real means", "real_windows_test.sums_of_negative*",
+           "src/cuda/filters/real_windows.cuh", "real", "real_windows_test.sums_of_negative*",
            "V[j].of[i].add(Kernel::term(t, trail[j], i));", "V[j].of[i] = Kernel::term(t, trail[j], i);"),
     Mutant("few_columns_of_any_size", "sums of a thread's columns are taken for exact, however large their pixels",
            "src/cuda/filters/sliding_means.cu", "real means", "real_windows_test.windows_of_both*",
