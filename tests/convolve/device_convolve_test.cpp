@@ -137,7 +137,7 @@ constexpr border_mode borders[] = {border_mode::constant, border_mode::replicate
 
 TEST_F(device_convolve, every_algorithm_agrees_with_the_definition) {
     std::uint32_t seed = 0;
-    for (const char* const algorithm : {"direct", "ssam", "systolic"})
+    for (const char* const algorithm : {"direct", "ssam", "systolic", "tiled"})
         for (std::int64_t n = 2; n <= 20; ++n) {
             const convolve_options options{
                 .direction = n % 2 == 0 ? kernel_direction::correlation : kernel_direction::convolution,
@@ -171,7 +171,7 @@ TEST_F(device_convolve, other_types) {
     const convolve_options options{.border = border_mode::reflect};
     check<std::uint8_t, float>({30, 140, 1, 2, 5, 5}, {.border = border_mode::reflect, .threads = 3}, 300);
 #if !defined(BOXSUM_TYPES_MIN)
-    for (const char* const algorithm : {"direct", "ssam", "systolic"})
+    for (const char* const algorithm : {"direct", "ssam", "systolic", "tiled"})
         check<double, double>({30, 140, 1, 1, 7, 6}, {.border = border_mode::reflect, .algorithm = algorithm}, 301);
 #endif
 }
