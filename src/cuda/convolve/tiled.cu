@@ -1,10 +1,10 @@
 // Convolution, written for the machine: tiles of results in registers over a tile of pixels in shared memory.
 //
 // A lane owns neighbouring columns, as many as 16 bytes hold (4 of 32f, 2 of 64f), and 8 rows; a block has four warps,
-// one below the other: 32 rows of 128 columns, 64 of 64f. Its pixels, borders resolved, are loaded into shared memory in
-// the type of the sums. The kernel is taken in parts of at most 8 rows, so that loops over rows are unrolled, and a part
-// in chunks of columns: a lane reads the weights of a chunk, all lanes the same ones, and then one row of its window
-// after the other, of which each pixel meets all weights and results that it belongs to.
+// one below the other: 32 rows of 128 columns, 64 of 64f. Its pixels, borders resolved, are loaded into shared memory
+// in the type of the sums. The kernel is taken in parts of at most 8 rows, so that loops over rows are unrolled, and a
+// part in chunks of columns: a lane reads the weights of a chunk, all lanes the same ones, and then one row of its
+// window after the other, of which each pixel meets all weights and results that it belongs to.
 //
 //     chunk of 4 columns, lane l:    pixels 4 l .. 4 l + 7 of row y, two loads of 16 bytes
 //     result (i, 4 l + c)            += pixel (y, 4 l + c + m) * w[n][m]  for all n + i = y, m < 4, c < 4
@@ -32,13 +32,16 @@ namespace {
 constexpr int warps = 4, outputs = 8;       // of a block, one below the other; rows of results of a warp
 constexpr int tile_rows = warps * outputs;  // of results
 constexpr int most_rows = 8;                // of a part
-constexpr int most_shared = 48 * 1024;      // bytes; of them four blocks fit a multiprocessor of 9.0
-constexpr int blocks = 4;                   // of a multiprocessor, for which registers are held: 128 a thread
+constexpr int most_shared = 44 * 1024;      // bytes; of them five blocks fit a multiprocessor of 9.0
 
 template <typename Sum>
 constexpr int unit = 16 / static_cast<int>(sizeof(Sum));  // columns of a lane, and of a chunk but the last
 template <typename Sum>
-constexpr int columns = unit<Sum> * warp_size;  // of results of a warp
+constexpr int columns = unit<Sum>* warp_size;  // of results of a warp
+
+/// Blocks that a multiprocessor has registers for: 96 a thread, which are enough, or 128.
+template <int N, typename Sum>
+constexpr int blocks = N > 1 && sizeof(Sum) == 4 ? 5 : 4;
 
 __host__ __device__ constexpr int padded(int n, int to) {
     return (n + to - 1) / to * to;
@@ -184,7 +187,7 @@ __device__ void load_tile(Sum* tile, int pitch, int rows, int cols, const border
 /// A block owns `tile_rows` rows and `columns` columns of layer blockIdx.y. `aligned`: results may be written as
 /// vectors.
 template <int N, typename Pixel, typename Sum>
-__global__ void __launch_bounds__(warps* warp_size, blocks)
+__global__ void __launch_bounds__(warps* warp_size, blocks<N, Sum>)
     tiled_kernel(convolved<Pixel, Sum> all, tiled_call<Sum> call, bool aligned) {
     constexpr int C = unit<Sum>;
     auto* const tile = dynamic_shared<Sum>();
