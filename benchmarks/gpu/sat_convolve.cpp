@@ -70,7 +70,7 @@ void convolve_section(cuda::stream_ref stream) {
         cuda::workspace workspace(0, stream);  // nothing is copied
         std::vector<runner> runners = references(sets);
         const std::size_t first = runners.size();
-        for (const char* algorithm : {"systolic", "ssam", "direct"}) {
+        for (const char* algorithm : {"auto", "tiled", "systolic", "ssam", "direct"}) {
             if (side > 20 && algorithm == std::string("ssam")) continue;
             const cuda::convolve_plan& plan =
                 plans.emplace_back(convolve_inputs{sets.image(0), kernel}, convolve_outputs{sets.table(0)},

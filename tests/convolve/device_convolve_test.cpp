@@ -3,6 +3,7 @@
 
 #include "api/registry.hpp"
 #include "convolve/oracle.hpp"
+#include "convolve/problem.hpp"
 #include "cuda/runtime/workspace_use.hpp"
 #include "support/gpu.hpp"
 #include "support/strided_block.hpp"
@@ -15,6 +16,7 @@
 #include <boxsum/error.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -137,7 +139,7 @@ constexpr border_mode borders[] = {border_mode::constant, border_mode::replicate
 
 TEST_F(device_convolve, every_algorithm_agrees_with_the_definition) {
     std::uint32_t seed = 0;
-    for (const char* const algorithm : {"direct", "ssam", "systolic"})
+    for (const char* const algorithm : {"direct", "ssam", "systolic", "tiled"})
         for (std::int64_t n = 2; n <= 20; ++n) {
             const convolve_options options{
                 .direction = n % 2 == 0 ? kernel_direction::correlation : kernel_direction::convolution,
@@ -167,11 +169,79 @@ TEST_F(device_convolve, pairs_of_pixels_are_read_and_written_where_rows_are_alig
     }
 }
 
+/// Images with tiles that touch no border: kernels of one part and of several, of even and uneven size, of every number
+/// of columns of a last chunk; results in vectors, where the image ends with a tile and where it does not, and one by
+/// one.
+TEST_F(device_convolve, tiles_take_kernels_of_every_size) {
+    std::uint32_t seed = 400;
+    for (std::int64_t m = 1; m <= 13; ++m) {
+        const convolve_options options{.border = borders[m % 3], .border_value = 0.5, .algorithm = "tiled"};
+        const std::int64_t n = 1 + m * 7 % 17;
+        check<float, float>({70, 264, 1, 1, n, m}, options, ++seed, true);
+        check<float, float>({33, 256, 1, 1, n, m}, options, ++seed, true);
+        check<float, float>({70, 267, 1, 1, n, m}, options, ++seed);
+    }
+    for (const auto& [n, m] : {std::pair{1, 64}, {64, 1}, {33, 16}, {64, 64}})
+        check<float, float>({35, 150, 1, 1, n, m}, {.border = border_mode::reflect, .algorithm = "tiled"}, ++seed);
+}
+
+TEST_F(device_convolve, tiles_of_other_types_and_of_channels) {
+    const convolve_options options{.border = border_mode::replicate, .algorithm = "tiled"};
+    check<float, float>({70, 264, 3, 1, 5, 6}, options, 500);
+    check<std::uint8_t, float>({70, 264, 1, 2, 9, 7}, options, 501);
+    check<std::uint8_t, float>({70, 264, 1, 1, 6, 5}, options, 502, true);
+#if !defined(BOXSUM_TYPES_MIN)
+    check<std::uint16_t, float>({70, 264, 3, 1, 3, 9}, options, 503);
+    for (std::int64_t m = 1; m <= 5; ++m) {
+        check<double, double>({70, 192, 1, 1, 1 + m * 5 % 11, m}, options, 503 + static_cast<std::uint32_t>(m), true);
+        check<double, double>({70, 191, 1, 1, 1 + m * 5 % 11, m}, options, 603 + static_cast<std::uint32_t>(m));
+    }
+    check<double, double>({82, 146, 1, 1, 31, 24}, options, 510);  // in two bands
+#endif
+}
+
+/// Weights of zero that fill up a part or a chunk would make a NaN of an infinity beside the window.
+TEST_F(device_convolve, what_is_not_finite_acts_on_its_windows_alone) {
+    constexpr std::int64_t rows = 80, cols = 300;
+    const std::vector<std::pair<std::int64_t, std::int64_t>> bad{{0, 0}, {41, 140}, {79, 260}};
+    std::vector<float> pixels(rows * cols, 2), found(pixels.size());
+    for (const auto& [r, c] : bad) pixels[static_cast<std::size_t>(r * cols + c)] = -INFINITY;
+    const cuda::image<float> image(rows, cols, stream()), result(rows, cols, stream());
+    cuda::copy(image_view<const float>(pixels.data(), rows, cols), image, stream());
+    for (const char* const algorithm : {"direct", "ssam", "systolic", "tiled"})
+        for (const auto& [n, m] : {std::pair{2, 2}, {3, 5}, {5, 6}, {7, 3}, {9, 11}, {11, 16}, {17, 9}}) {
+            const std::vector<double> weights(static_cast<std::size_t>(n * m), 0.25);
+            const convolve_inputs in{image, {weights.data(), n, m}};
+            cuda::convolve(in, {result}, stream(), {.algorithm = algorithm});
+            cuda::copy(result, image_view<float>(found.data(), rows, cols), stream());
+            for (std::int64_t r = 0; r < rows; ++r)
+                for (std::int64_t c = 0; c < cols; ++c) {
+                    const bool holds = std::any_of(bad.begin(), bad.end(), [&](const auto& b) {
+                        const std::int64_t i = b.first - r + n / 2, j = b.second - c + m / 2;
+                        return i >= 0 && i < n && j >= 0 && j < m;
+                    });
+                    ASSERT_EQ(std::isfinite(found[static_cast<std::size_t>(r * cols + c)]), !holds)
+                        << algorithm << ", row " << r << ", column " << c << ", kernel " << n << " x " << m;
+                }
+        }
+}
+
+TEST_F(device_convolve, small_kernels_are_left_to_another_algorithm) {
+    const view_shape image = image_view<const float>(nullptr, 20, 30).shape();
+    const auto chosen = [&](std::int64_t n, std::int64_t m) {
+        const std::vector<double> weights(static_cast<std::size_t>(n * m), 1);
+        const convolution::job job = convolution::make_job(image, {weights.data(), n, m}, image, {});
+        return choose(convolution::as_problem(job), backend::cuda, "auto", "").record->info.name;
+    };
+    EXPECT_EQ(chosen(4, 4), "systolic");
+    EXPECT_EQ(chosen(5, 5), "tiled");
+}
+
 TEST_F(device_convolve, other_types) {
     const convolve_options options{.border = border_mode::reflect};
     check<std::uint8_t, float>({30, 140, 1, 2, 5, 5}, {.border = border_mode::reflect, .threads = 3}, 300);
 #if !defined(BOXSUM_TYPES_MIN)
-    for (const char* const algorithm : {"direct", "ssam", "systolic"})
+    for (const char* const algorithm : {"direct", "ssam", "systolic", "tiled"})
         check<double, double>({30, 140, 1, 1, 7, 6}, {.border = border_mode::reflect, .algorithm = algorithm}, 301);
 #endif
 }

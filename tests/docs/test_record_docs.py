@@ -104,6 +104,13 @@ class Convolution(unittest.TestCase):
         self.assertNotIn("NPP is", text)
         self.assertIn("NPP is 1.50 times as fast at 3 x 3.", made_of("convolve", self.rows(3, 300, NPP=200)))
 
+    def test_a_record_that_has_what_auto_takes(self):
+        text = made_of("convolve", self.rows(20, 1700, tiled=1000, auto=1100, cuFFT=3400))
+        self.assertIn("| kernel | auto us | copy us |", text)
+        self.assertIn("1.215 (<= 1.30: yes) | 1700 | 1000 | 3400 |", text)
+        self.assertIn("`auto` is before an FFT (cuFFT) up to 20 x 20.", text)
+        self.assertNotIn("tiled is", text)
+
     def test_without_rows(self):
         self.assertEqual(made_of("convolve", []), docs.NOT_MEASURED)
         self.assertEqual(made_of("convolve", [{"section": "convolve", "peer": "NPP", "side": 64, "note": "absent"}]), docs.NOT_MEASURED)

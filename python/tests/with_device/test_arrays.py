@@ -462,7 +462,7 @@ def test_convolution(library):
             np.testing.assert_allclose(library.down(actual), expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
     image = reference.random_image((19, 30), np.float32, 11)
     expected = boxsum.convolve(image, kernel)
-    for algorithm in ("systolic", "ssam", "direct"):
+    for algorithm in ("tiled", "systolic", "ssam", "direct"):
         actual = library.down(boxsum.convolve(library.up(image), kernel, algorithm=algorithm))
         np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
     boxsum.convolve(library.up(IMAGE[0]), kernel, dtype="float32", algorithm="direct")  # whose plan is kept

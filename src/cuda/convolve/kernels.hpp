@@ -23,7 +23,8 @@ struct convolve_algorithm {
 extern const convolve_algorithm convolve_direct;
 /// The paper's.
 extern const convolve_algorithm convolve_ssam;
-/// Ours.
+/// Ours: for small kernels, and for all.
 extern const convolve_algorithm convolve_systolic;
+extern const convolve_algorithm convolve_tiled;
 
 }  // namespace boxsum::cuda

@@ -6,6 +6,7 @@
 /// The kernels of convolution as records. `buffers::weights` are on the device: those of weights_for().
 namespace boxsum {
 
+extern constinit const algorithm_record convolve_tiled_record;
 extern constinit const algorithm_record convolve_systolic_record;
 extern constinit const algorithm_record convolve_ssam_record;
 extern constinit const algorithm_record convolve_direct_record;

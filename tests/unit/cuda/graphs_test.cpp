@@ -202,7 +202,7 @@ TEST_F(graphs, convolutions) {
     const std::vector<double> weights{1, -2, 3, 0.5, 0.25, -1};
     const image_view<const double> kernel(weights.data(), 2, 3);
     const cuda::image<float> image = on_device<float>(), result = on_device<float>(), expected = on_device<float>();
-    for (const char* const algorithm : {"direct", "ssam", "systolic"}) {
+    for (const char* const algorithm : {"direct", "ssam", "systolic", "tiled"}) {
         const convolve_options options{.algorithm = algorithm};
         const cuda::convolve_plan plan({image, kernel}, {result}, options);
         cuda::workspace workspace(plan.workspace_bytes(), stream());
