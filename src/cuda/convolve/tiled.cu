@@ -37,7 +37,7 @@ constexpr int most_shared = 44 * 1024;      // bytes; of them five blocks fit a 
 template <typename Sum>
 constexpr int unit = 16 / static_cast<int>(sizeof(Sum));  // columns of a lane, and of a chunk but the last
 template <typename Sum>
-constexpr int columns = unit<Sum>* warp_size;  // of results of a warp
+constexpr int columns = warp_size* unit<Sum>;  // of results of a warp
 
 /// Blocks that a multiprocessor has registers for: 96 a thread, which are enough, or 128.
 template <int N, typename Sum>
@@ -171,16 +171,46 @@ __device__ void load_inside(Sum* tile, int pitch, int rows, int cols, const laye
         load_rows(image.col_stride / static_cast<std::int64_t>(sizeof(Pixel)));
 }
 
+/// The same of any place: sources first, so that their reads overlap. (A block that waited for each read after the
+/// other would take several times as long as one inside.)
 template <typename Pixel, typename Sum>
 __device__ void load_tile(Sum* tile, int pitch, int rows, int cols, const bordered<Pixel, Sum>& in, std::int64_t r,
                           std::int64_t c) {
     if (r >= 0 && r + rows <= in.image.rows && c >= 0 && c + cols <= in.image.cols)
         return load_inside(tile, pitch, rows, cols, in.image, r, c);
+    constexpr int batch = 4;
 #pragma unroll 1
     for (int x = lane_id(); x < cols; x += warp_size) {
-        const auto column = in.column(c + x);
+        const std::int64_t from_col = source(c + x, in.image.cols, in.border);
+        const line<const Pixel> column = in.image.column(from_col < 0 ? 0 : from_col);
 #pragma unroll 1
-        for (int y = warp_id(); y < rows; y += warps) tile[y * pitch + x] = column.at(r + y);
+        for (int first = warp_id(); first < rows; first += batch * warps) {
+            const Pixel* from[batch];  // null: the border's value
+#pragma unroll
+            for (int k = 0; k < batch; ++k) {
+                const std::int64_t y = r + first + k * warps;
+                const std::int64_t from_row = from_col < 0 ? -1 : source(y, in.image.rows, in.border);
+                from[k] = from_row < 0 ? nullptr : &column[from_row];
+            }
+            Sum* const to = &tile[first * pitch + x];
+            if constexpr (std::is_same_v<Pixel, Sum>) {
+#pragma unroll
+                for (int k = 0; k < batch; ++k) {
+                    if (first + k * warps >= rows) break;
+                    if (from[k] == nullptr)
+                        to[k * warps * pitch] = in.value;
+                    else
+                        copy_async<sizeof(Sum)>(&to[k * warps * pitch], from[k]);
+                }
+            } else {
+                Sum pixels[batch];
+#pragma unroll
+                for (int k = 0; k < batch; ++k) pixels[k] = from[k] == nullptr ? in.value : widen<Sum>(*from[k]);
+#pragma unroll
+                for (int k = 0; k < batch; ++k)
+                    if (first + k * warps < rows) to[k * warps * pitch] = pixels[k];
+            }
+        }
     }
 }
 
