@@ -39,9 +39,9 @@ constexpr int unit = 16 / static_cast<int>(sizeof(Sum));  // columns of a lane, 
 template <typename Sum>
 constexpr int columns = warp_size* unit<Sum>;  // of results of a warp
 
-/// Blocks that a multiprocessor has registers for: 96 a thread, which are enough, or 128.
+/// Blocks that a multiprocessor has registers for: 96 a thread, or 128 where fewer are spilled.
 template <int N, typename Sum>
-constexpr int blocks = N > 1 && sizeof(Sum) == 4 ? 5 : 4;
+constexpr int blocks = N > 2 && sizeof(Sum) == 4 ? 5 : 4;
 
 __host__ __device__ constexpr int padded(int n, int to) {
     return (n + to - 1) / to * to;
