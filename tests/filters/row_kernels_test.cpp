@@ -463,10 +463,10 @@ threshold_rule rule_of(threshold_method method, double k, int turn) {
     const bool decays = method == threshold_method::phansalkar;
     threshold_rule rule{.method = method, .k = k};
     if (method == threshold_method::sauvola || method == threshold_method::singh || decays)
-        rule.range = one_of(std::array{128.0, 127.5, 1.0, 40.25, 65536.0, 100000.0, 0.5});
+        rule.range = one_of(std::array{128.0, 127.5, 1.0, 40.25, 200.0, 65536.0, 128.0, 100000.0, 0.5});
     if (decays) {
         rule.p = one_of(std::array{2.0, -0.5, 9.0, 0.0, 20.0});
-        rule.q = one_of(std::array{10.0, 0.0, 80.0, 0.4, 3000.0, -1.0});
+        rule.q = one_of(std::array{10.0, 2.5, 80.0, 0.4, 3000.0, 0.0, 5.0, -1.0});
     }
     return rule;
 }
@@ -668,7 +668,7 @@ TEST(byte_windows, pixels_next_to_their_threshold_are_as_of_wider_pixels) {
         });
         words.fill([&](auto, std::int64_t row, std::int64_t col, auto) { return bytes.view()(row, col); });
         for (const threshold_method method : methods)
-            for (const double more : {0.0, 0x1p-19, -0x1p-22}) {
+            for (const double more : {0.0, 0x1p-19, -0x1p-19, 0x1p-22, -0x1p-22, 0x1p-25}) {
                 threshold_rule rule = rule_of(method, 0, turn++);
                 const double k = k_that_gives(value, n / 2, n / 2 / 3 * 3 + 1, words, rule, options);
                 if (!(std::abs(k) < 1e6)) continue;  // Wolf's where the deviation is the largest
