@@ -31,6 +31,8 @@ enum class filter {
     sauvola,
     niblack,
     nick,
+    singh,
+    phansalkar,
     wolf,
     deviation,
     masked_mean,
@@ -46,6 +48,8 @@ const char* name_of(filter f) {
                                      "Sauvola",
                                      "Niblack",
                                      "NICK",
+                                     "Singh",
+                                     "Phansalkar",
                                      "Wolf",
                                      "mean and deviation",
                                      "box mean, mask, count",
@@ -93,6 +97,10 @@ threshold_method method_of(filter f) {
             return threshold_method::niblack;
         case filter::nick:
             return threshold_method::nick;
+        case filter::singh:
+            return threshold_method::singh;
+        case filter::phansalkar:
+            return threshold_method::phansalkar;
         case filter::wolf:
             return threshold_method::wolf;
         default:
@@ -273,7 +281,7 @@ bool is_right(const images<T>& in, filter f, std::int64_t radius, bool exact = f
             smallest = std::min(smallest, static_cast<double>(x[i]));
         });
     largest = std::sqrt(largest);
-    const auto threshold = [&](double m, double s) {
+    const auto threshold = [&](double pixel, double m, double s) {
         switch (method_of(f)) {
             case threshold_method::bradley:
                 return m * (1 - 0.15);
@@ -281,6 +289,12 @@ bool is_right(const images<T>& in, filter f, std::int64_t radius, bool exact = f
                 return m - 0.2 * s;
             case threshold_method::nick:
                 return m - 0.2 * std::sqrt(s * s + m * m);
+            case threshold_method::singh: {
+                const double d = std::min(std::abs(pixel - m), 254.0);
+                return m * (1 + 0.2 * (d / (255 - d) - 1));
+            }
+            case threshold_method::phansalkar:
+                return m * (1 + 2 * std::exp(-10 / 255.0 * m) + 0.25 * (s / 127.5 - 1));
             case threshold_method::wolf:
                 return m - 0.5 * (1 - (largest > 0 ? s / largest : 0)) * (m - smallest);
             default:
@@ -297,7 +311,8 @@ bool is_right(const images<T>& in, filter f, std::int64_t radius, bool exact = f
             right = result[i] == 0;
         } else if (is_threshold(f)) {
             const double s = unmasked(f) == filter::bradley ? 0 : std::sqrt(w.variance());
-            const double above = static_cast<double>(x[i]) - threshold(m, s);
+            const auto pixel = static_cast<double>(x[i]);
+            const double above = pixel - threshold(pixel, m, s);
             right = static_cast<double>(result[i]) == (above > 0 ? 255 : 0) || (!exact && std::abs(above) < 1e-9);
         } else if (has_spread(f)) {
             // What double keeps of squares of 16 bits, and of floats.
@@ -352,6 +367,8 @@ other_names others_of(filter f) {
         case filter::sauvola:
         case filter::niblack:
         case filter::nick:
+        case filter::singh:
+        case filter::phansalkar:
             return {"adaptiveThreshold, of means", "adaptiveThreshold"};
         case filter::deviation:
             return {"boxFilter, sqrBoxFilter", "moments"};
@@ -394,8 +411,9 @@ filter_time row_of(const char* group, const filter_call<T>& call) {
             .instruction_set = std::string(cpu::runnable_names().front())};
 }
 
-/// Least speeds of filters of small images over OpenCV's.
-double least_speedup_of_small(dtype type) {
+/// Least speeds of filters of small images over OpenCV's; of those that have no other mark, 0.
+double least_speedup_of_small(filter f, dtype type) {
+    if (f == filter::singh || f == filter::phansalkar) return 0;
     return type == dtype::u8 ? 2 : type == dtype::f32 ? 1.5 : 0;
 }
 
@@ -443,7 +461,7 @@ filter_time time_filter(const char* group, const images<T>& in, filter f, std::i
     row.ratios.push_back({"copies", "target_copies", row.us / row.copy_us, wanted.copies[place] / share});
     if (peer)
         row.ratios.push_back({"speedup_over_opencv", "target_speedup", row.peer_us / row.us,
-                              small ? least_speedup_of_small(dtype_of<T>) : wanted.speedup[place] * share, false});
+                              small ? least_speedup_of_small(f, dtype_of<T>) : wanted.speedup[place] * share, false});
     if (row.newest_us > 0)
         row.ratios.push_back({"speedup_over_newest", "target_newest", row.newest_us / row.us, 0, false});
     return row;
@@ -512,7 +530,7 @@ void time_flat(const filter_settings& settings, const images<std::uint8_t>& rand
     const images<std::uint8_t> flat(random.n);
     for (const auto& [pixels, value] : {std::pair{"grey", 100}, std::pair{"black", 0}}) {
         std::memset(flat.pixels.data(), value, flat.pixels.size());
-        for (const filter f : {mean, bradley, sauvola, niblack, nick, wolf, deviation}) {
+        for (const filter f : {mean, bradley, sauvola, niblack, nick, singh, phansalkar, wolf, deviation}) {
             const filter_call<std::uint8_t> call{flat, f, radius}, other{random, f, radius};
             filter_time row = row_of("filters-flat", call);
             row.pixels = pixels;
@@ -572,7 +590,7 @@ void time_type(const filter_settings& settings, const std::vector<filter>& plain
 
 void time_window_filters(const filter_settings& settings) {
     using enum filter;
-    time_type<std::uint8_t>(settings, {mean, bradley, sauvola, niblack, nick, wolf, deviation},
+    time_type<std::uint8_t>(settings, {mean, bradley, sauvola, niblack, nick, singh, phansalkar, wolf, deviation},
                             {masked_mean, masked_bradley, masked_sauvola, masked_niblack, masked_deviation});
     time_type<std::uint16_t>(settings, {mean, deviation}, {masked_mean, masked_deviation});
     time_type<float>(settings, {mean, deviation}, {masked_mean, masked_deviation});

@@ -176,12 +176,13 @@ TYPED_TEST(integer_filters, thresholds_and_contrast_are_the_definition) {
                 picture<std::uint8_t> result(e.planes, e.rows, e.cols, e.channels, 2);
                 for (const threshold_method method :
                      {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola,
-                      threshold_method::wolf, threshold_method::nick, threshold_method::singh})
+                      threshold_method::wolf, threshold_method::nick, threshold_method::singh,
+                      threshold_method::phansalkar})
                     for (const std::optional<double> k : {std::optional<double>{}, std::optional<double>{0.3}}) {
                         adaptive_threshold({image.view()}, {result.view()}, {.method = method, .k = k},
                                            {.window = reach, .border = border, .border_value = w.value});
-                        const double used =
-                            k.value_or(std::array{0.15, -0.2, 0.2, 0.5, -0.2, 0.2}[static_cast<std::size_t>(method)]);
+                        const double used = k.value_or(
+                            std::array{0.15, -0.2, 0.2, 0.5, -0.2, 0.2, 0.25}[static_cast<std::size_t>(method)]);
                         const double range = (static_cast<double>(std::numeric_limits<T>::max()) -
                                               static_cast<double>(std::numeric_limits<T>::min())) /
                                              2;

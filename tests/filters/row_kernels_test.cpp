@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -443,10 +444,31 @@ TYPED_TEST(row_kernels_of, instruction_sets_agree) {
     }
 }
 
-/// Whether a threshold's turn has come: with sanitizers two of five methods have, as all read and write the same
+constexpr threshold_method methods[] = {
+    threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola,    threshold_method::wolf,
+    threshold_method::nick,    threshold_method::singh,   threshold_method::phansalkar,
+};
+
+/// Whether a threshold's turn has come: with sanitizers three of seven methods have, as all read and write the same
 /// places.
 bool has_its_turn(threshold_method method, int turn) {
-    return !oracle::sanitized || (static_cast<int>(method) + turn) % 5 < 2;
+    return !oracle::sanitized || (static_cast<int>(method) + turn) % 7 < 3;
+}
+
+/// R, p and q by turns, where the method has them: some are out of the bounds of decisions in 32 bits.
+threshold_rule rule_of(threshold_method method, double k, int turn) {
+    const auto one_of = [turn](const auto& values) {
+        return values[static_cast<std::size_t>(turn) % std::size(values)];
+    };
+    const bool decays = method == threshold_method::phansalkar;
+    threshold_rule rule{.method = method, .k = k};
+    if (method == threshold_method::sauvola || method == threshold_method::singh || decays)
+        rule.range = one_of(std::array{128.0, 127.5, 1.0, 40.25, 200.0, 65536.0, 128.0, 100000.0, 0.5});
+    if (decays) {
+        rule.p = one_of(std::array{2.0, -0.5, 9.0, 0.0, 20.0});
+        rule.q = one_of(std::array{10.0, 2.5, 80.0, 0.4, 3000.0, 0.0, 5.0, -1.0});
+    }
+    return rule;
 }
 
 /// Bytes have windows of their own; the same pixels in 16 bits do not, and are the oracle. Noise, ties (flat areas,
@@ -551,14 +573,12 @@ TEST(byte_windows, are_as_of_wider_pixels) {
                         }
                     }
                     ++turn;
-                    for (const threshold_method method :
-                         {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola,
-                          threshold_method::wolf, threshold_method::nick})
+                    for (const threshold_method method : methods)
                         for (const double k : {default_k(method), -default_k(method), 0.0, 1.5}) {
                             if ((c.channels > 1 || oracle::sanitized) && k != default_k(method)) continue;
                             if (!has_its_turn(method, turn)) continue;
-                            threshold_rule rule{.method = method, .k = k, .output = threshold_output::zero_one};
-                            if (method == threshold_method::sauvola) rule.range = 128;
+                            threshold_rule rule = rule_of(method, k, turn);
+                            rule.output = threshold_output::zero_one;
                             adaptive_threshold({words.view()}, {verdict.view()}, rule, options);
                             for (const kernel_set& set : runnable())
                                 run(set, [&] {
@@ -577,36 +597,105 @@ TEST(byte_windows, are_as_of_wider_pixels) {
         }
 }
 
+/// Runs a threshold of bytes in every instruction set; the same pixels in 16 bits are the oracle.
+void check_threshold(const oracle::picture<u8>& bytes, const oracle::picture<u16>& words, const threshold_rule& rule,
+                     const filter_options& options) {
+    const auto& v = bytes.view();
+    oracle::picture<u8> out(1, v.rows(), v.cols(), 1), expected(1, v.rows(), v.cols(), 1);
+    adaptive_threshold({words.view()}, {expected.view()}, rule, options);
+    for (const kernel_set& set : runnable()) {
+        row_job job(windows_of({v.shape()}, options), {v});
+        job.kernels = set.kernels;
+        out.fill([](auto...) { return 99; });
+        filters::adaptive_threshold(job, make_threshold_job({v.shape()}, {out.view().shape()}, rule, options),
+                                    {out.view()});
+        ASSERT_EQ(oracle::first_difference(out.view(), [&](auto... at) { return expected.view()(at...); }), "")
+            << set.name << " " << name_of(rule.method) << " k " << *rule.k << " R " << rule.range.value_or(0) << " p "
+            << rule.p.value_or(0) << " q " << rule.q.value_or(0);
+    }
+}
+
 /// Means so near to a pixel that 32 bits take them for it, and no spread that decides: numbers with k = 0 or tiny.
+/// Where pixels are asked whether they count, k = 0 has no kernel of its own.
 TEST(byte_windows, thresholds_of_large_windows_are_those_of_the_definition) {
     const std::int64_t n = 640;
-    oracle::picture<u8> bytes(1, n, n, 1), out(1, n, n, 1);
+    oracle::picture<u8> bytes(1, n, n, 1);
     oracle::picture<u16> words(1, n, n, 1);
+    filter_options options{.window = window_radius(310), .threads = 1};
     for (const int other : {199, 201}) {
         bytes.fill([&](std::int64_t, std::int64_t row, std::int64_t col, std::int64_t) {
             return row == 320 && col == 320 ? other : 200;
         });
         words.fill([&](auto, std::int64_t row, std::int64_t col, auto) { return bytes.view()(row, col); });
-        const filter_options options{.window = window_radius(310), .threads = 1};
-        for (const threshold_method method :
-             {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola, threshold_method::wolf,
-              threshold_method::nick})
-            for (const double k : {0.0, 1e-7, -1e-5}) {
-                if (oracle::sanitized && k != 0) continue;
-                const threshold_rule rule{.method = method, .k = k};
-                oracle::picture<u8> expected(1, n, n, 1);
-                adaptive_threshold({words.view()}, {expected.view()}, rule, options);
-                for (const kernel_set& set : runnable()) {
-                    row_job job(windows_of({bytes.view().shape()}, options), {bytes.view()});
-                    job.kernels = set.kernels;
-                    out.fill([](auto...) { return 99; });
-                    filters::adaptive_threshold(
-                        job, make_threshold_job({bytes.view().shape()}, {out.view().shape()}, rule, options),
-                        {out.view()});
-                    ASSERT_EQ(oracle::first_difference(out.view(), [&](auto... at) { return expected.view()(at...); }),
-                              "")
-                        << set.name << " " << name_of(method) << " " << k << " " << other;
+        for (const threshold_method method : methods)
+            for (const double k : {0.0, 1e-7, -1e-5})
+                for (const bool asked : {false, true}) {
+                    if (oracle::sanitized && (k != 0 || asked)) continue;
+                    options.nodata = asked ? std::optional<double>(7) : std::nullopt;
+                    threshold_rule rule = rule_of(method, k, 0);
+                    if (rule.p) rule.p = k;
+                    check_threshold(bytes, words, rule, options);
+                    ASSERT_FALSE(testing::Test::HasFatalFailure()) << other;
                 }
+    }
+}
+
+/// The k by which the threshold of the pixel is `value`: all methods are linear in k.
+double k_that_gives(double value, std::int64_t row, std::int64_t col, const oracle::picture<u16>& words,
+                    threshold_rule rule, const filter_options& options) {
+    oracle::picture<f64> limits(1, words.view().rows(), words.view().cols(), 1);
+    const auto limit_at = [&](double k) {
+        rule.k = k;
+        rule.output = threshold_output::threshold;
+        adaptive_threshold({words.view()}, {limits.view()}, rule, options);
+        return limits.view()(row, col);
+    };
+    const double without = limit_at(0);
+    return (value - without) / (limit_at(1) - without);
+}
+
+/// Large windows, whose means differ by millionths, with a threshold that is one of the values.
+TEST(byte_windows, pixels_next_to_their_threshold_are_as_of_wider_pixels) {
+    std::mt19937 random(31);
+    const std::int64_t n = oracle::sanitized ? 100 : 400;
+    const filter_options options{.window = window_radius(n / 2 - 10), .border = border_mode::wrap, .threads = 1};
+    oracle::picture<u8> bytes(1, n, n, 1);
+    oracle::picture<u16> words(1, n, n, 1);
+    int turn = 0;
+    for (const int value : {110, 140, 40, 231, 3}) {
+        bytes.fill([&](auto, auto, std::int64_t col, auto) -> int {
+            return col % 3 == 1 ? value : random() % 16 == 0 ? 127 + static_cast<int>(random() % 3) : 128;
+        });
+        words.fill([&](auto, std::int64_t row, std::int64_t col, auto) { return bytes.view()(row, col); });
+        for (const threshold_method method : methods)
+            for (const double more : {0.0, 0x1p-19, -0x1p-19, 0x1p-22, -0x1p-22, 0x1p-25}) {
+                threshold_rule rule = rule_of(method, 0, turn++);
+                const double k = k_that_gives(value, n / 2, n / 2 / 3 * 3 + 1, words, rule, options);
+                if (!(std::abs(k) < 1e6)) continue;  // Wolf's where the deviation is the largest
+                rule.k = k * (1 + more);
+                check_threshold(bytes, words, rule, options);
+                ASSERT_FALSE(testing::Test::HasFatalFailure()) << value << " " << more;
+            }
+    }
+}
+
+/// Of every value, with k of which the threshold is that value, too.
+TEST(byte_windows, flat_images_are_as_of_wider_pixels) {
+    oracle::picture<u8> bytes(1, 4, 131, 1);
+    oracle::picture<u16> words(1, 4, 131, 1);
+    const filter_options options{.window = window(5), .threads = 1};
+    for (int value = 0; value < 256; value += oracle::sanitized ? 51 : 1) {
+        bytes.fill([&](auto...) { return value; });
+        words.fill([&](auto...) { return value; });
+        for (const threshold_method method : methods)
+            for (const double sign : {1.0, -1.0}) {
+                threshold_rule rule = rule_of(method, sign * default_k(method), value % 2);
+                check_threshold(bytes, words, rule, options);
+                const double k = k_that_gives(value, 2, 64, words, rule, options);
+                if (!(std::abs(k) < 1e6)) continue;
+                rule.k = k + sign * 0x1p-40;
+                check_threshold(bytes, words, rule, options);
+                ASSERT_FALSE(testing::Test::HasFatalFailure()) << value;
             }
     }
 }
@@ -867,12 +956,9 @@ TEST(byte_windows, of_pixels_that_count_are_as_of_wider_pixels) {
                     ASSERT_EQ(same(mean, wide_mean), "");
                     ASSERT_EQ(same(number, expected_number), "");
                 });
-                for (const threshold_method method :
-                     {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola,
-                      threshold_method::wolf, threshold_method::nick}) {
+                for (const threshold_method method : methods) {
                     if (!has_its_turn(method, turn)) continue;
-                    threshold_rule rule{.method = method};
-                    if (method == threshold_method::sauvola) rule.range = 128;
+                    const threshold_rule rule = rule_of(method, default_k(method), turn);
                     adaptive_threshold(of_words, {verdict.view()}, rule, options);
                     for_each_set([&](const row_job& job) {
                         filters::adaptive_threshold(

@@ -5,9 +5,11 @@
 #include "cpu/filters/write_row.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <numbers>
 #include <vector>
 
 namespace boxsum::filters {
@@ -50,14 +52,12 @@ void threshold(const row_job& job, const threshold_job& formula, const any_view&
     });
 }
 
-/// Whether comparisons in 32 bits decide: of moderate k and R, for whose errors byte_windows_impl.hpp has bounds.
+/// Whether comparisons in 32 bits decide: of moderate k, R, p and q, for whose errors byte_windows_impl.hpp has bounds.
 bool has_byte_decisions(const row_job& job, const threshold_job& formula) {
-    const bool spread = formula.method != threshold_method::bradley;
-    const bool known = !spread || formula.method == threshold_method::niblack ||
-                       formula.method == threshold_method::sauvola || formula.method == threshold_method::wolf ||
-                       formula.method == threshold_method::nick;
-    return known && formula.output != threshold_output::threshold && std::abs(formula.k) <= 16 && formula.range >= 1 &&
-           formula.range <= 65536 && has_byte_windows(job, spread) &&
+    const bool moderate = std::abs(formula.k) <= 16 && formula.range >= 1 && formula.range <= 65536;
+    const bool small_exp = std::abs(formula.p) <= 16 && formula.q >= 0 && 255 * formula.q <= 160 * formula.range;
+    return moderate && (small_exp || formula.method != threshold_method::phansalkar) &&
+           formula.output != threshold_output::threshold && has_byte_windows(job, !formula.of_means()) &&
            (formula.method != threshold_method::wolf || job.shape.channels == 1);
 }
 
@@ -67,7 +67,9 @@ u8 yes_of(const threshold_job& formula) {
 
 byte_threshold numbers_of(const row_job& job, const threshold_job& formula, const threshold_terms& definition) {
     constexpr double u = 0x1p-24;
-    const double k = formula.k, g = std::max(1.0, std::abs(1 - k));
+    const bool has_exp = formula.method == threshold_method::phansalkar;
+    const double k = formula.k, largest = std::max(1.0, std::abs(1 - k));
+    const double g = has_exp ? 1.25 * largest + 2 * std::abs(formula.p) : largest;
     byte_threshold t{&definition,
                      &std::get<pixel_kernels<u8>>(job.kernels->pixel),
                      1,
@@ -76,13 +78,40 @@ byte_threshold numbers_of(const row_job& job, const threshold_job& formula, cons
                      static_cast<f32>(5120 * u * k * k + 16384 * u * u),
                      yes_of(formula)};
     if (formula.method == threshold_method::bradley) t.scale = static_cast<f32>(1 - k);
-    if (formula.method == threshold_method::sauvola) {
+    if (formula.method == threshold_method::singh) {
+        const double whole = 2 * formula.range;
+        t.scale = static_cast<f32>(k);
+        t.whole = static_cast<f32>(whole);
+        t.most = static_cast<f32>(whole * 254 / 255);
+        t.bound = static_cast<f32>(u * (12 * whole + 3100) * (1 + 2 * std::abs(k)));
+    }
+    if (has_exp) {
+        t.decay = static_cast<f32>(-formula.q / (2 * formula.range) * std::numbers::log2e);
+        t.weight = static_cast<f32>(formula.p);
+    }
+    if (has_exp || formula.method == threshold_method::sauvola) {
         const double c = k / formula.range;
         t.scale = static_cast<f32>(1 - k);
         t.square = static_cast<f32>(c * std::abs(c));
         t.bound = static_cast<f32>(800000 * u * c * c + 64 * u * u * g * g);
     }
     return t;
+}
+
+/// byte_threshold::flat, by the definition.
+std::array<u8, 256> verdicts_of_flat_windows(const row_job& job, const threshold_job& formula) {
+    const threshold_terms definition{formula.method, formula.k, formula.range, formula.p, formula.q, nullptr, nullptr};
+    const auto& kernels = std::get<pixel_kernels<u8>>(job.kernels->pixel);
+    std::array<u8, 256> pixels{}, verdicts{};
+    std::array<f64, 256> means{}, limits{};
+    const std::array<f64, 256> deviations{};
+    for (std::size_t value = 0; value < 256; ++value) {
+        pixels[value] = static_cast<u8>(value);
+        means[value] = static_cast<f64>(value);
+    }
+    kernels.thresholds(limits.data(), pixels.data(), means.data(), deviations.data(), definition, 256, 1);
+    kernels.exceeds(verdicts.data(), pixels.data(), limits.data(), 255, 256);
+    return verdicts;
 }
 
 /// Wolf's bounds hold for the largest deviation of all windows.
@@ -151,20 +180,23 @@ void above_means(const row_job& job, u8 yes, const any_view& result) {
 }
 
 void byte_thresholds(const row_job& job, const threshold_job& formula, const filter_outputs& outputs) {
-    if (formula.k == 0 && !job.sampled()) return above_means(job, yes_of(formula), outputs.result);
-    const bool spread = formula.method != threshold_method::bradley;
+    if (formula.k == 0 && formula.method != threshold_method::phansalkar && !job.sampled())
+        return above_means(job, yes_of(formula), outputs.result);
     std::vector<extremes> planes;
     if (formula.method == threshold_method::wolf) planes = find_byte_extremes(job);
+    std::array<u8, 256> flat{};
+    if (formula.method == threshold_method::phansalkar) flat = verdicts_of_flat_windows(job, formula);
     for_each_band(job, [&](const band& b, int) {
         threshold_terms definition{formula.method, formula.k, formula.range, formula.p, formula.q, nullptr, nullptr};
         byte_threshold numbers = numbers_of(job, formula, definition);
+        numbers.flat = flat.data();
         if (!planes.empty()) {
             const extremes& wolf = planes[static_cast<std::size_t>(b.plane)];
             definition.largest_deviation = wolf.largest_deviation.data();
             definition.smallest_pixel = wolf.smallest_pixel.data();
             add_extremes(numbers, wolf);
         }
-        for_each_byte_row(job, b, spread, outputs.count, [&](const byte_row& at) {
+        for_each_byte_row(job, b, !formula.of_means(), outputs.count, [&](const byte_row& at) {
             u8* const to = job.row_to<u8>(outputs.result, at.row, b.plane);
             job.kernels->byte->decide(to, job.pixels<u8>(at.row, b.plane), at.sums, at.spreads, at.counts, numbers,
                                       job.n());

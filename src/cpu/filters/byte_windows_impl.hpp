@@ -785,18 +785,29 @@ inline reals multiply_add(reals a, f32 b, reals c) {
 ///     and 7 u of that, and their sum by 2 u;
 ///     nick: e = k |k| (255 m - 2 P / n), by less.
 ///   All in all E = 8192 u g |a| + f with f = (800000 u (k / R)^2 + 64 u^2 g^2) m^2 or (5120 u k^2 + 16384 u^2) m.
+///   phansalkar: as sauvola with (1 - k + p y) m instead of (1 - k) m, y = exp(-q m / (2 R)) = 2^-t: t errs by 7 u of
+///     itself, so y by 7 u (t ln 2) 2^-t, and by 5 u of itself as `power_of_two` has it. So a errs by 8 u |1 - k| M and
+///     by |p| M 2^-t (14 + 7 t ln 2) u, at most 14 u |p| M, and by u |a|; g = 1.25 max(1, |1 - k|) + 2 |p|.
+///   singh, with w = 2 R, r = x - m, d = min(|r|, 254/255 w), s = m + x: x > T where D = k m (2 d - w) - r (w - d) < 0,
+///     as w > d. r errs by 6 u s, d by u w more. So r (w - d) errs by (10 w + 6 s) u s, k m (2 d - w) by
+///     (12 w + 12 s) u |k| s, D by w (1 + |k|) u s more; as s <= 510, E = (12 w + 3100) (1 + 2 |k|) u s.
 ///   wolf, with r = m - I and its true size at most R = |r| + 2048 u, h = max(1, |1 - k|, |k|), D the largest
 ///   deviation:
 ///     a = x - ((1 - k) m + k I) errs by 2600 u h + u |a|, so a |a| by 6730 u h |a|, and by (2 u h)(h) where |a| is
 ///     less than its error; e = (k / D) |k / D| r |r| var by (k / D)^2 R^2 500000 u, by 4096 u k^2 R as var is at most
 ///     D^2, and by 5 u of itself: where both sides are closer than E, e is at most a^2 + E.
 /// Pixels within E are in doubt. Those of a window that is one value, ties of niblack, and of wolf where it is I, are
-/// told by integers; a block with others is done again by the definition, in double.
+/// told by integers, as phansalkar's blocks of one value are; a block with others is done again by the definition, in
+/// double.
 struct verdicts {
     numbers yes[4], doubts[4];  ///< negative, or not
 
     inline bool in_doubt() const { return any((doubts[0] | doubts[1]) | (doubts[2] | doubts[3])); }
 };
+
+/// Without spreads.
+template <threshold_method method>
+constexpr bool of_means = method == threshold_method::bradley || method == threshold_method::singh;
 
 /// What sums are multiplied by, of windows of n pixels.
 template <threshold_method method>
@@ -812,6 +823,7 @@ struct threshold_factors {
         if constexpr (method == threshold_method::niblack || method == threshold_method::nick) spread *= rule.square;
         if constexpr (method == threshold_method::niblack) other = reciprocal * rule.square;
         if constexpr (method == threshold_method::nick) other = reciprocal * (255.0f * rule.square);
+        if constexpr (method == threshold_method::phansalkar) other = reciprocal * rule.decay;
     }
 };
 
@@ -842,6 +854,19 @@ inline reals variance_of(reals sum, reals spread, reals mean, reals minus_two_me
     return less_product(multiply_add(spread, minus_two_means, all_real(127.5f * 127.5f)), c, c);
 }
 
+/// 2^(a b), which is from 2^-120 to 1, within 5 u of itself beside what errs in a and b. The power of the rest, within
+/// 1/2 of 0, is a polynomial that is good to 2.6 u, and to 4 u with its roundings (seen of all such numbers).
+inline reals power_of_two(reals a, reals b) {
+    const reals shifted = multiply_add(a, b, all_real(0x1.8p23f));  // the nearest integer in the last bits
+    const reals rest = multiply_add(a, b, 0x1.8p23f - shifted);
+    reals y = multiply_add(rest, 0x1.5c08e6p-10f, all_real(0x1.3d0c52p-7f));
+    y = multiply_add(y, rest, all_real(0x1.c6b6e4p-5f));
+    y = multiply_add(y, rest, all_real(0x1.ebf918p-3f));
+    y = multiply_add(y, rest, all_real(0x1.62e428p-1f));
+    y = multiply_add(y, rest, all_real(0x1.000002p+0f));
+    return (reals)((words)y + ((words)shifted << 23));
+}
+
 /// factors_of(j): of the windows at place j.
 template <threshold_method method, typename Factors>
 inline verdicts decide(words x, const four& s, const four& p, Factors&& factors_of, const byte_threshold& rule) {
@@ -856,9 +881,24 @@ inline verdicts decide(words x, const four& s, const four& p, Factors&& factors_
             v.doubts[j] = v.yes[j] ^ (numbers)multiply_add(sum, f.other, less);
             continue;
         }
+        if constexpr (method == threshold_method::singh) {
+            const reals r = less_product(pixel, sum, f.mean), size = absolute(r), most = all_real(rule.most);
+            const reals d = size < most ? size : most;
+            const reals k_m = sum * f.limit, twice = multiply_add(d, 2.0f, all_real(-rule.whole));
+            const reals rise = multiply_add(k_m, twice, reals{});  // where that is 0, it is not -0
+            const reals difference = less_product(rise, r, rule.whole - d);
+            v.yes[j] = (numbers)difference;
+            v.doubts[j] =
+                (numbers)less_product(absolute(difference), multiply_add(sum, f.mean, pixel), all_real(rule.bound));
+            continue;
+        }
         const reals spread = __builtin_convertvector(p.w[j], reals);
         const reals m = sum * f.mean;
-        reals a = less_product(pixel, sum, f.limit);
+        reals a;
+        if constexpr (method == threshold_method::phansalkar)
+            a = less_product(pixel, m, multiply_add(power_of_two(sum, f.other), rule.weight, all_real(rule.scale)));
+        else
+            a = less_product(pixel, sum, f.limit);
         reals e, uncertain, factor = all_real(rule.bound);  // f = uncertain * factor
         if constexpr (method == threshold_method::wolf) {
             a -= rule.shift;
@@ -876,7 +916,8 @@ inline verdicts decide(words x, const four& s, const four& p, Factors&& factors_
             uncertain = m * m;
             e = uncertain * variance_of(sum, spread, f.mean, f.spread);
         }
-        if constexpr (method == threshold_method::wolf || method == threshold_method::sauvola)
+        if constexpr (method == threshold_method::wolf || method == threshold_method::sauvola ||
+                      method == threshold_method::phansalkar)
             e = multiply_add(e, rule.square, reals{});  // where that is 0, it is not -0
         const reals size = absolute(a), d = less_product(e, a, size);
         v.yes[j] = (numbers)d;
@@ -908,12 +949,15 @@ inline void settle_ties(verdicts& v, words x, const four& s, const four& p, cons
         v.doubts[j] &= ~alike;
     }
 }
-/// The same of a block that is one value. Whether it is.
+/// Decides a block that is one value. Whether it is, and that is known.
 template <threshold_method method>
-inline bool is_all_ties(words x, const four& s, const four& p, const words (&n)[4], const byte_threshold& rule) {
+inline bool settle_flat(words& result, words x, const four& s, const four& p, const words (&n)[4],
+                        const byte_threshold& rule, words yes) {
     const words value = first_of(x) & 0xffu;
     if (any((numbers)(x != value * 0x01010101u)) || !is_flat(value, s, p, n)) return false;
-    return method == threshold_method::niblack || !any((numbers)value != static_cast<s32>(rule.smallest));
+    result = words{};
+    if constexpr (method == threshold_method::phansalkar) result = yes & (0x01010101u * rule.flat[value[0]]);
+    return method != threshold_method::wolf || !any((numbers)value != static_cast<s32>(rule.smallest));
 }
 
 typedef signed char signed_bytes __attribute__((vector_size(bytes)));
@@ -1022,7 +1066,7 @@ __attribute__((noinline)) bool decide_until_doubt(i64& i, target_blocks<u8>& to,
         i, counts, n, [&](i64 at, auto sizes) __attribute__((always_inline)) {
             const four s = s_scan.next(at);
             four p = {};
-            if constexpr (method != threshold_method::bradley) p = p_scan.next(at);
+            if constexpr (!of_means<method>) p = p_scan.next(at);
             words count[4];
             bool uniform = decltype(sizes)::value;
             if (rows == kind::any) uniform = numbers_of.next(count, at, sizes);
@@ -1035,15 +1079,15 @@ __attribute__((noinline)) bool decide_until_doubt(i64& i, target_blocks<u8>& to,
                 } else {
                     verdicts v = decide<method>(x, s, p, factors_of, rule);
                     bool in_doubt = v.in_doubt();
-                    if constexpr (method == threshold_method::niblack || method == threshold_method::wolf)
+                    if constexpr (method == threshold_method::niblack || method == threshold_method::wolf ||
+                                  method == threshold_method::phansalkar)
                         if (__builtin_expect(in_doubt, false)) {
                             if (rows != kind::any) numbers_of.next(count, at, sizes);
-                            if (is_all_ties<method>(x, s, p, count, rule)) {
-                                result = words{};
-                                return false;
+                            if (settle_flat<method>(result, x, s, p, count, rule, yes)) return false;
+                            if constexpr (method != threshold_method::phansalkar) {
+                                settle_ties<method>(v, x, s, p, count, rule);
+                                in_doubt = v.in_doubt();
                             }
-                            settle_ties<method>(v, x, s, p, count, rule);
-                            in_doubt = v.in_doubt();
                         }
                     result = where_negative(v.yes, yes);
                     return in_doubt;
@@ -1089,7 +1133,7 @@ void decide_by(u8* out, const u8* x, const byte_windows& sums, const byte_window
     kind of = kind_of(sums, counts);
     if (method == threshold_method::bradley && !(rule.scale >= 0 && rule.scale <= 1)) of = kind::any;
     if (of == kind::plain) return decide_row<method, kind::plain>(out, x, sums, spreads, counts, rule, n);
-    if constexpr (method == threshold_method::bradley)
+    if constexpr (of_means<method>)
         if (of == kind::wide) return decide_row<method, kind::wide>(out, x, sums, spreads, counts, rule, n);
     decide_row<method, kind::any>(out, x, sums, spreads, counts, rule, n);
 }
@@ -1105,8 +1149,12 @@ void decide_pixels(u8* out, const u8* x, const byte_windows& sums, const byte_wi
             return decide_by<threshold_method::nick>(out, x, sums, spreads, counts, rule, n);
         case threshold_method::wolf:
             return decide_by<threshold_method::wolf>(out, x, sums, spreads, counts, rule, n);
-        default:
+        case threshold_method::sauvola:
             return decide_by<threshold_method::sauvola>(out, x, sums, spreads, counts, rule, n);
+        case threshold_method::singh:
+            return decide_by<threshold_method::singh>(out, x, sums, spreads, counts, rule, n);
+        case threshold_method::phansalkar:
+            return decide_by<threshold_method::phansalkar>(out, x, sums, spreads, counts, rule, n);
     }
 }
 

@@ -271,6 +271,9 @@ struct byte_threshold {
     f32 scale, square, bound_of_difference, bound;
     u8 yes;
     f32 smallest = 0, shift = 0, bound_of_mean = 0, least_bound = 0;  ///< wolf
+    f32 whole = 0, most = 0;                                          ///< singh
+    f32 decay = 0, weight = 0;                                        ///< phansalkar
+    const u8* flat = nullptr;  ///< phansalkar: 255 where pixels are above windows that are all of their value, else 0
 };
 
 constexpr u32 most_column_rows = 180;
@@ -292,7 +295,7 @@ struct byte_kernels {
     void (*column_means)(u8* out, const u16* even, const u16* odd, u32 rows, bool half_up, std::int64_t n);
     /// `yes` where x > limit, else 0
     void (*above)(u8* out, const u8* x, const u8* limit, u8 yes, std::int64_t n);
-    /// bradley, niblack, sauvola, wolf, nick; `spreads` are of P = x (255 - x) / 2, and not read for bradley.
+    /// `spreads` are of P = x (255 - x) / 2, and not read for bradley and singh.
     void (*decide)(u8* out, const u8* x, const byte_windows& sums, const byte_windows& spreads,
                    const byte_counts& counts, const byte_threshold& rule, std::int64_t n);
     /// `mean` may be null.
