@@ -70,8 +70,9 @@ void convolve_section(cuda::stream_ref stream) {
         cuda::workspace workspace(0, stream);  // nothing is copied
         std::vector<runner> runners = references(sets);
         const std::size_t first = runners.size();
-        for (const char* algorithm : {"auto", "tiled", "systolic", "ssam", "direct"}) {
-            if (side > 20 && algorithm == std::string("ssam")) continue;
+        for (const char* algorithm : {"auto", "systolic", "tiled", "ssam", "direct"}) {
+            if (side > (algorithm == std::string("systolic") ? 4 : algorithm == std::string("ssam") ? 20 : 64))
+                continue;
             const cuda::convolve_plan& plan =
                 plans.emplace_back(convolve_inputs{sets.image(0), kernel}, convolve_outputs{sets.table(0)},
                                    convolve_options{.algorithm = algorithm});

@@ -40,8 +40,8 @@ struct convolve_options {
     border_mode border = border_mode::constant;
     double border_value = 0;  ///< with border_mode::constant, finite
     int threads = 0;          ///< of the CPU. 0: chosen by size
-    /// "auto", or the name of one of algorithms(operation::convolve): "simd" and "reference" on the CPU, "tiled",
-    /// "systolic", "ssam" and "direct" on devices (cuda/convolve.hpp).
+    /// "auto", or the name of one of algorithms(operation::convolve): "simd" and "reference" on the CPU, "systolic",
+    /// "tiled", "ssam" and "direct" on devices (cuda/convolve.hpp).
     std::string algorithm = "auto";
 };
 

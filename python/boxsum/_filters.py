@@ -777,7 +777,7 @@ def convolve(
             others. float64 images have float64 results.
         channel_axis, out, threads: As in `box_filter`.
         algorithm: One of ``boxsum.algorithms("convolve")`` by name: on the CPU ``"simd"`` or ``"reference"``, on a GPU
-            ``"tiled"``, ``"systolic"``, ``"ssam"`` or ``"direct"``.
+            ``"systolic"``, ``"tiled"``, ``"ssam"`` or ``"direct"``.
 
     Returns:
         An array of the image's shape and library.

@@ -58,8 +58,8 @@ constexpr std::array histogram_records{
 };
 
 constexpr std::array convolve_records{
-    &simd_convolve_record,     &reference_convolve_record, &convolve_tiled_record,
-    &convolve_systolic_record, &convolve_ssam_record,      &convolve_direct_record,
+    &simd_convolve_record,  &reference_convolve_record, &convolve_systolic_record,
+    &convolve_tiled_record, &convolve_ssam_record,      &convolve_direct_record,
 };
 
 std::string read_environment() {
@@ -158,7 +158,7 @@ choice choose(const problem& p, backend where, std::string_view algorithm, std::
         throw invalid_argument("parameters: '" + std::string(parameters) + "' given without naming an algorithm");
     std::string reasons;
     for (const algorithm_record* record : registry(p.what)) {
-        if (record->info.where != where || (record->yields != nullptr && record->yields(p))) continue;
+        if (record->info.where != where) continue;
         const support s = check_support(*record, p, {});
         if (s) return {record, {}};
         reasons.append(reasons.empty() ? "" : "; ").append(record->info.name).append(": ").append(s.reason);

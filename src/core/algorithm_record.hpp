@@ -77,10 +77,6 @@ struct algorithm_record {
     /// Whether this record computes this problem with these parameters (on the current device). Cheap.
     support (*supports)(const problem&, const parameter_values&) = nullptr;
 
-    /// Optional: whether `auto` leaves this problem to the records behind it, one of which supports it then. Null:
-    /// none.
-    bool (*yields)(const problem&) = nullptr;
-
     /// Device workspace in bytes, without the header; 0 for none. CPU records keep their scratch (at most 1 MB a
     /// thread) to themselves.
     std::size_t (*workspace_bytes)(const problem&, const parameter_values&) = nullptr;

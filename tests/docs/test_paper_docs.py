@@ -243,14 +243,14 @@ class Claims(unittest.TestCase):
 
     def test_convolution_beside_libraries(self):
         def record(theirs):
-            return {"rows": [{"section": "convolve", "algorithm": "systolic", "side": 3, "us": 500},
+            return {"rows": [{"section": "convolve", "algorithm": "auto", "side": 3, "us": 500},
                              {"section": "convolve", "algorithm": "NPP nppiFilter_32f_C1R", "side": 3, "us": theirs},
                              {"section": "convolve", "peer": "PyTorch", "side": 0, "note": "not installed"}]}
 
-        self.assertEqual(claims.ssam_over("systolic", "NPP")(record(750)), ("1.50 to 1.50", None, True))
-        self.assertFalse(claims.ssam_over("systolic", "NPP")(record(400))[2])
-        self.assertTrue(claims.ssam_over("systolic", "NPP", (3,))(record(400))[2])
-        self.assertEqual(claims.ssam_over("systolic", "PyTorch")(record(400)), claims.unknown())
+        self.assertEqual(claims.ssam_over("auto", "NPP")(record(750)), ("1.50 to 1.50", None, True))
+        self.assertFalse(claims.ssam_over("auto", "NPP")(record(400))[2])
+        self.assertTrue(claims.ssam_over("auto", "NPP", (3,))(record(400))[2])
+        self.assertEqual(claims.ssam_over("auto", "PyTorch")(record(400)), claims.unknown())
 
     def test_the_mean_gain_over_npp(self):
         def record(times):

@@ -12,8 +12,8 @@
 ///
 /// | algorithm | what |
 /// |---|---|
-/// | tiled | ours, for kernels of more than 16 weights: tiles of results in registers over pixels in shared memory |
-/// | systolic | ours, for smaller ones: two columns a lane, partial sums move from lane to lane; parts in turn |
+/// | systolic | ours, for up to 16 weights in up to 8 rows: two columns a lane, partial sums move from lane to lane |
+/// | tiled | ours, for all kernels: tiles of results in registers over pixels in shared memory |
 /// | ssam | the paper's: a column a lane, images of 32f and 64f, kernels of 2 x 2 to 20 x 20 |
 /// | direct | a thread a pixel |
 ///
@@ -23,9 +23,9 @@
 /// - Any strides: what is not plain (pixels side by side, rows and planes in the order of addresses) is copied in the
 /// workspace.
 /// - `threads` has no effect. Each algorithm adds in an order of its own; the bits do not depend on timing.
-/// - `tiled` adds up to 8 rows of weights before the next ones, and of these 4 columns (64f: 2) before the next.
-/// - `systolic` adds the weights of a part of the kernel before those of the next. Parts overlap, with weights of zero,
-///   so where a window holds an infinity the result may be NaN.
+/// - `tiled` adds a part of up to 8 rows of weights before the next one, and of these 4 columns (64f: 2) before the
+///   next. Parts may share rows, with weights of zero in one, so where a window holds an infinity the result may be
+///   NaN.
 /// Throws as convolve() does, and: unsupported without a device, and for more than 65535 planes times channels.
 namespace boxsum BOXSUM_EXPORT {
 namespace cuda {

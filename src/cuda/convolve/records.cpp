@@ -41,14 +41,20 @@ constexpr bool kernels_built = false;
 #define BOXSUM_FUNCTION(name) nullptr
 #endif
 
-/// Weights of the kernels that `auto` leaves to `systolic`, which takes about as long as a copy for them.
-constexpr int systolic_weights = 16;
-
-bool is_for_systolic(const problem& p) {
-    return p.convolution->rows * p.convolution->cols <= systolic_weights;
-}
-
 }  // namespace
+
+constinit const algorithm_record convolve_systolic_record{
+    .info = {.what = operation::convolve,
+             .name = "systolic",
+             .title = "small kernels: two columns a lane, whose partial sums move from lane to lane",
+             .paper = "boxsum; after Chen et al. 2019 (SSAM)",
+             .cost = "1 read, 1 write per element; 1 launch",
+             .where = backend::cuda,
+             .built = kernels_built},
+    .supports = BOXSUM_FUNCTION(supports<cuda::convolve_systolic>),
+    .workspace_bytes = BOXSUM_FUNCTION(workspace_bytes),
+    .enqueue = BOXSUM_FUNCTION(enqueue<cuda::convolve_systolic>),
+};
 
 constinit const algorithm_record convolve_tiled_record{
     .info = {.what = operation::convolve,
@@ -59,22 +65,8 @@ constinit const algorithm_record convolve_tiled_record{
              .where = backend::cuda,
              .built = kernels_built},
     .supports = BOXSUM_FUNCTION(supports<cuda::convolve_tiled>),
-    .yields = is_for_systolic,
     .workspace_bytes = BOXSUM_FUNCTION(workspace_bytes),
     .enqueue = BOXSUM_FUNCTION(enqueue<cuda::convolve_tiled>),
-};
-
-constinit const algorithm_record convolve_systolic_record{
-    .info = {.what = operation::convolve,
-             .name = "systolic",
-             .title = "two columns a lane, whose partial sums move from lane to lane; large kernels part by part",
-             .paper = "boxsum; after Chen et al. 2019 (SSAM)",
-             .cost = "1 read, 1 write per element; 1 launch",
-             .where = backend::cuda,
-             .built = kernels_built},
-    .supports = BOXSUM_FUNCTION(supports<cuda::convolve_systolic>),
-    .workspace_bytes = BOXSUM_FUNCTION(workspace_bytes),
-    .enqueue = BOXSUM_FUNCTION(enqueue<cuda::convolve_systolic>),
 };
 
 constinit const algorithm_record convolve_ssam_record{
@@ -106,7 +98,7 @@ constinit const algorithm_record convolve_direct_record{
 std::vector<double> cuda::weights_for([[maybe_unused]] const algorithm_record& record,
                                       [[maybe_unused]] const convolution::job& j) {
 #if defined(BOXSUM_WITH_CUDA) || defined(BOXSUM_EMULATED)
-    for (const convolve_algorithm* kernels : {&convolve_tiled, &convolve_systolic, &convolve_ssam, &convolve_direct})
+    for (const convolve_algorithm* kernels : {&convolve_systolic, &convolve_tiled, &convolve_ssam, &convolve_direct})
         if (record.info.name == kernels->name) return kernels->weights(j);
 #endif
     return {};

@@ -9,9 +9,10 @@
 //     chunk of 4 columns, lane l:    pixels 4 l .. 4 l + 7 of row y, two loads of 16 bytes
 //     result (i, 4 l + c)            += pixel (y, 4 l + c + m) * w[n][m]  for all n + i = y, m < 4, c < 4
 //
-// For 8 x 4 weights of 32f these are 38 loads to 1024 multiplications. Parts have N or N - 1 rows and the last chunk as
-// many columns as are left, so that nothing is multiplied but pixels of the window. The pixels of a large kernel are
-// loaded in bands of parts; results stay in registers.
+// For 8 x 4 weights of 32f these are 38 loads to 1024 multiplications. Parts are of one size, so the last ones reach
+// back over rows that an earlier part had, with weights of zero, and the last chunk has as many columns as are left:
+// nothing is multiplied but pixels of the window. The pixels of a large kernel are loaded in bands of parts; results
+// stay in registers.
 //
 // Cost: (32 + N - 1) (128 + M - 1) / 4096 reads, mostly of caches, 1 write per element; 1 launch; 1 / 32 threads per
 // element. Limits: none of its own.
@@ -39,52 +40,43 @@ constexpr int unit = 16 / static_cast<int>(sizeof(Sum));  // columns of a lane, 
 template <typename Sum>
 constexpr int columns = warp_size* unit<Sum>;  // of results of a warp
 
-/// Blocks that a multiprocessor has registers for: 96 a thread, or 128 where fewer are spilled.
+/// Blocks that a multiprocessor has registers for: 80 a thread, or 128 where fewer are spilled.
 template <int N, typename Sum>
-constexpr int blocks = N > 2 && sizeof(Sum) == 4 ? 5 : 4;
+constexpr int blocks = N > 2 && sizeof(Sum) == 4 ? 6 : 4;
 
 __host__ __device__ constexpr int padded(int n, int to) {
     return (n + to - 1) / to * to;
 }
 
-/// Columns of the last chunk where it is no whole one. One more than a whole one costs no further load of pixels.
+/// Columns of the last chunk where it is no whole one. Kernels of one column more than a chunk are one chunk, which
+/// saves loads of pixels; wider ones would have two large bodies of code, of which the first-level instruction cache
+/// holds one.
 constexpr int tail_of(int cols, int unit) {
-    if (cols == 1) return 1;
-    return cols % unit == 1 ? unit + 1 : cols % unit;
+    return cols == unit + 1 ? cols : cols % unit;
 }
 
-/// The rows of a kernel in parts: `tall` of `rows` rows, then those of one row less.
-struct parts {
-    int rows, count, tall;
+/// The rows of a kernel, cut into parts of one size.
+struct row_parts {
+    int rows, count, size;
 
-    explicit parts(int kernel_rows) : count((kernel_rows + most_rows - 1) / most_rows) {
-        rows = (kernel_rows + count - 1) / count;
-        tall = kernel_rows - count * (rows - 1);
+    explicit row_parts(int kernel_rows) : rows(kernel_rows), count((rows + most_rows - 1) / most_rows) {
+        size = (rows + count - 1) / count;
     }
-    int rows_of(int k) const { return k < tall ? rows : rows - 1; }
+    __host__ __device__ int first(int k) const { return k * size < rows - size ? k * size : rows - size; }
+    /// Rows at the beginning of part k that an earlier part has.
+    int shared(int k) const { return k * size - first(k); }
 };
 
 template <typename Sum>
 struct tiled_call {
     const Sum* weights;  ///< part by part, chunk by chunk, [n][m]; parts padded to 16 bytes
-    int cols;            ///< of the kernel
-    int chunks, tail;    ///< of a part: whole ones, and columns of the last
-    int parts, tall;
+    row_parts parts;
+    int cols;                  ///< of the kernel
+    int chunks, tail;          ///< of a part: whole ones, and columns of the last
     int band;                  ///< parts whose pixels are in shared memory together
     int pitch, tile_elements;  ///< of pixels in shared memory
     int above, left;
     unsigned blocks_across;
-
-    template <int N>
-    __device__ int row_of(int part) const {
-        return part * N - (part > tall ? part - tall : 0);
-    }
-    /// Where the weights of a part begin.
-    template <int N>
-    __device__ int weight_of(int part) const {
-        const int low = part > tall ? part - tall : 0;
-        return (part - low) * padded(N * cols, unit<Sum>) + low * padded((N - 1) * cols, unit<Sum>);
-    }
 };
 
 // Kernel
@@ -226,31 +218,23 @@ __global__ void __launch_bounds__(warps* warp_size, blocks<N, Sum>)
     const std::int64_t col = std::int64_t{blockIdx.x % call.blocks_across} * columns<Sum>;
     const Sum* const mine = tile + warp_id() * outputs * call.pitch + lane_id() * C;
 
+    const int part_weights = padded(N * call.cols, C);
     Sum sums[outputs][C] = {};
-    for (int first = 0; first < call.parts; first += call.band) {
-        const int end = first + call.band < call.parts ? first + call.band : call.parts;
-        const int top = call.template row_of<N>(first), rows = call.template row_of<N>(end) - top;
+    for (int first = 0; first < call.parts.count; first += call.band) {
+        const int end = first + call.band < call.parts.count ? first + call.band : call.parts.count;
+        const int top = call.parts.first(first), rows = call.parts.first(end - 1) + N - top;
         if (first > 0) __syncthreads();  // all have read the band before
         load_tile(tile, call.pitch, tile_rows + rows - 1, columns<Sum> + call.cols - 1, all.input(blockIdx.y),
                   row - call.above + top, col - call.left);
-        const int of_band = call.template weight_of<N>(first);
-        for (int i = static_cast<int>(threadIdx.x); i < call.template weight_of<N>(end) - of_band;
-             i += warps * warp_size)
-            weights[i] = call.weights[of_band + i];
+        for (int i = static_cast<int>(threadIdx.x); i < (end - first) * part_weights; i += warps * warp_size)
+            weights[i] = call.weights[first * part_weights + i];
         group_copies();
         wait_for_copies<0>();
         __syncthreads();  // pixels and weights are there
 
-        for (int k = first; k < end; ++k) {
-            const Sum* const from = mine + (call.template row_of<N>(k) - top) * call.pitch;
-            const Sum* const w = weights + call.template weight_of<N>(k) - of_band;
-            if constexpr (2 * N > most_rows + 1)  // a kernel of several parts has more than half of the most in each
-                if (k >= call.tall) {
-                    add_part<N - 1>(sums, from, w, call);
-                    continue;
-                }
-            add_part<N>(sums, from, w, call);
-        }
+        for (int k = first; k < end; ++k)
+            add_part<N>(sums, mine + (call.parts.first(k) - top) * call.pitch, weights + (k - first) * part_weights,
+                        call);
     }
 
     const layer<Sum> out = all.result[blockIdx.y];
@@ -291,14 +275,16 @@ const char* refuses(const convolution::job&) {
 std::vector<double> weights_of(const convolution::job& j) {
     const int chunk = j.result.type == dtype::f64 ? unit<f64> : unit<f32>;
     const int tail = tail_of(j.cols, chunk);
-    const parts cut(j.rows);
+    const row_parts parts(j.rows);
     std::vector<double> all;
-    for (int k = 0, row = 0; k < cut.count; row += cut.rows_of(k), ++k) {
+    for (int k = 0; k < parts.count; ++k) {
         for (int col = 0, width; col < j.cols; col += width) {
             width = j.cols - col == tail ? tail : chunk;
-            for (int n = 0; n < cut.rows_of(k); ++n)
-                for (int m = 0; m < width; ++m)
-                    all.push_back(j.weights[static_cast<std::size_t>((row + n) * j.cols + col + m)]);
+            for (int n = 0; n < parts.size; ++n)
+                for (int m = 0; m < width; ++m) {
+                    const auto at = static_cast<std::size_t>((parts.first(k) + n) * j.cols + col + m);
+                    all.push_back(n < parts.shared(k) ? 0 : j.weights[at]);
+                }
         }
         all.resize(static_cast<std::size_t>(padded(static_cast<int>(all.size()), chunk)));
     }
@@ -319,31 +305,30 @@ void visit_part_rows(int rows, F&& f) {
 void enqueue(const convolution::job& j, const void* image, void* result, const void* weights, stream_ref stream) {
     visit_convolved(j, image, result, [&]<typename Pixel, typename Sum>(const convolved<Pixel, Sum>& all) {
         constexpr int C = unit<Sum>;
-        const parts cut(j.rows);
+        const row_parts parts(j.rows);
         const int tail = tail_of(j.cols, C), pitch = columns<Sum> + padded(j.cols - 1, C);
         // Bands of one size, as few as shared memory allows
-        const auto elements = [&](int band) { return (tile_rows + std::min(band * cut.rows, j.rows) - 1) * pitch; };
+        const auto elements = [&](int band) { return (tile_rows + std::min(band * parts.size, j.rows) - 1) * pitch; };
         const auto bytes = [&](int band) {
-            return (elements(band) + band * padded(cut.rows * j.cols, C)) * static_cast<int>(sizeof(Sum));
+            return (elements(band) + band * padded(parts.size * j.cols, C)) * static_cast<int>(sizeof(Sum));
         };
         int bands = 1;
-        const auto of_bands = [&] { return (cut.count + bands - 1) / bands; };
+        const auto of_bands = [&] { return (parts.count + bands - 1) / bands; };
         while (of_bands() > 1 && bytes(of_bands()) > most_shared) ++bands;
 
         const std::int64_t across = ceil_div(j.image.cols, columns<Sum>), down = ceil_div(j.image.rows, tile_rows);
         const tiled_call<Sum> call{.weights = static_cast<const Sum*>(weights),
+                                   .parts = parts,
                                    .cols = j.cols,
                                    .chunks = (j.cols - tail) / C,
                                    .tail = tail,
-                                   .parts = cut.count,
-                                   .tall = cut.tall,
                                    .band = of_bands(),
                                    .pitch = pitch,
                                    .tile_elements = elements(of_bands()),
                                    .above = j.above,
                                    .left = j.left,
                                    .blocks_across = static_cast<unsigned>(across)};
-        visit_part_rows<1>(cut.rows, [&]<int N>() {
+        visit_part_rows<1>(parts.size, [&]<int N>() {
             launch(tiled_kernel<N, Pixel, Sum>,
                    {.grid = dim3(static_cast<unsigned>(across * down), static_cast<unsigned>(all.image.count())),
                     .block = warps * warp_size,

@@ -77,8 +77,8 @@ real_shape real_shape_of(const window_job& job, real_terms terms, std::int64_t f
     shape.band_rows = static_cast<int>(band_rows_of(layout, tall));
     shape.first_band = static_cast<int>(first_row / shape.band_rows);
     shape.bands = static_cast<int>((end_row - 1) / shape.band_rows) - shape.first_band + 1;
-    // Chunks of some 64 rows, as long as there are enough of them to keep the device busy.
-    const std::int64_t across = shape.strips * job.shape.channels, wanted = planned_multiprocessors * 16 * 32 / threads;
+    // Chunks of some 64 rows, as long as they fill the device four times: a block takes long, and few may be wanted.
+    const std::int64_t across = shape.strips * job.shape.channels, wanted = planned_multiprocessors * 64 * 32 / threads;
     std::int64_t chunk = std::max(64 / shape.band_rows, 1);
     while (chunk > 1 && across * up(shape.bands, chunk) < wanted) chunk /= 2;
     shape.chunk_bands = static_cast<int>(chunk);
