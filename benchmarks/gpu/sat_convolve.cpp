@@ -71,7 +71,7 @@ void convolve_section(cuda::stream_ref stream) {
         std::vector<runner> runners = references(sets);
         const std::size_t first = runners.size();
         for (const char* algorithm : {"auto", "systolic", "tiled", "ssam", "direct"}) {
-            if (side > (algorithm == std::string("systolic") ? 4 : algorithm == std::string("ssam") ? 20 : 64))
+            if (side > (algorithm == std::string("systolic") ? 5 : algorithm == std::string("ssam") ? 20 : 64))
                 continue;
             const cuda::convolve_plan& plan =
                 plans.emplace_back(convolve_inputs{sets.image(0), kernel}, convolve_outputs{sets.table(0)},

@@ -202,6 +202,13 @@ problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs) {
     return p;
 }
 
+refused_pixels::refused_pixels(dtype image, nan_mode of_nan, const std::optional<double>& value)
+    : nan(of_nan), nodata(value) {
+    if (!nodata || !std::isnan(*nodata) || !is_floating(image)) return;
+    nan = nan_mode::omit;
+    nodata.reset();
+}
+
 sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs) {
     const any_view& sums = outputs.sums.entries;
     sat_shapes shapes{inputs.image.shape, sums.shape};
@@ -211,11 +218,9 @@ sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs) {
     shapes.squares_carries = carry_shapes_of(inputs.squares_carries);
     if (is_given(inputs.mask)) shapes.mask = inputs.mask.shape;
     if (is_given(inputs.weights)) shapes.weights = inputs.weights.shape;
-    shapes.nan = inputs.nan;
-    if (inputs.nodata && std::isnan(*inputs.nodata) && is_floating(inputs.image.shape.type))
-        shapes.nan = nan_mode::omit;  // shapes compare, and no NaN is equal to itself
-    else
-        shapes.nodata = inputs.nodata;
+    const refused_pixels refused(inputs.image.shape.type, inputs.nan, inputs.nodata);
+    shapes.nan = refused.nan;
+    shapes.nodata = refused.nodata;
     const auto shape_of = [&](const char* argument, const any_table_view& table) -> std::optional<view_shape> {
         if (table.entries.data == nullptr) return std::nullopt;
         if (table.form != outputs.sums.form)

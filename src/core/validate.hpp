@@ -47,6 +47,16 @@ void check_all_count(const sat_shapes& shapes, std::string_view who);
 /// The same of tables whose queries take no counts.
 void check_no_counts(std::string_view argument, const moment_views& tables, std::string_view who);
 
+/// Pixels that do not count for what they are, said in one way: NaN as nodata of a floating image is nan_mode::omit.
+/// So they compare, which NaN does not.
+struct refused_pixels {
+    nan_mode nan = nan_mode::propagate;
+    std::optional<double> nodata = {};
+
+    refused_pixels() = default;
+    refused_pixels(dtype image, nan_mode of_nan, const std::optional<double>& value);
+};
+
 /// The memory of a call.
 buffers memory_of(const sat_inputs& inputs, const sat_outputs& outputs);
 

@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -52,19 +51,6 @@ std::string text_of(nan_mode nan) {
                                       : std::to_string(static_cast<int>(nan));
 }
 
-/// Pixels that do not count for what they are, said in one way: as nodata, NaN is what nan_mode::omit says.
-struct refused_pixels {
-    nan_mode nan = nan_mode::propagate;
-    std::optional<double> nodata;
-
-    refused_pixels() = default;
-    refused_pixels(nan_mode of_nan, const std::optional<double>& value) : nan(of_nan), nodata(value) {
-        if (!nodata || !std::isnan(*nodata)) return;
-        nan = nan_mode::omit;
-        nodata.reset();
-    }
-};
-
 // ---- the views of a run ---------------------------------------------------------------------------------------------
 
 /// Everything about the views of a problem that needs no pointer.
@@ -82,7 +68,7 @@ class view_checks {
         add_carries("carries.above", "carries.left", p.carries);
         add_carries("squares_carries.above", "squares_carries.left", p.squares_carries);
         if (!sampled_) return;
-        refused_ = {shapes.nan, shapes.nodata};
+        refused_ = {p.image.type, shapes.nan, shapes.nodata};
         masked_ = shapes.mask.has_value();
         weighted_ = shapes.weights.has_value();
         counted_ = shapes.counts.has_value();
@@ -165,7 +151,7 @@ class view_checks {
         require_given(is_given(in.weights), weighted_, "weights");
         require_given(out.counts.entries.data != nullptr, counted_, "counts");
         if (counted_) require_form("counts", out.counts.form);
-        const refused_pixels refused(in.nan, in.nodata);
+        const refused_pixels refused(in.image.shape.type, in.nan, in.nodata);
         if (refused.nodata != refused_.nodata)
             throw invalid_argument("nodata: is " + text_of(refused.nodata) + ", but the plan was made for " +
                                    text_of(refused_.nodata));

@@ -10,7 +10,8 @@
 //                  ->     -> l + 1  e <- o of lane l - 1 + data of the even column * w[m]
 //
 // Cost: 1 write, and ((N + 7) / 8) (64 / V) reads of the first-level cache per element; 1 launch; 32 / (8 V) threads
-// per element, V = 64 - M or one more. Limits: 16 weights, of which `tiled` is slower, in at most 8 rows.
+// per element, V = 64 - M or one more. Limits: 25 weights, of which `tiled` is slower, in at most 8 rows and
+// 16 columns.
 
 #include "cuda/convolve/bordered.cuh"
 #include "cuda/convolve/kernels.hpp"
@@ -22,10 +23,10 @@ namespace {
 
 // Policy
 
-constexpr int outputs = 8, warps = 4;            // rows of results of a warp; warps of a block, one below the other
-constexpr int most_weights = 16, most_rows = 8;  // of a kernel
-constexpr int columns = 2 * warp_size;           // of a warp
-constexpr int padded(int rows) {                 // weights of a column, for loads of 16 bytes
+constexpr int outputs = 8, warps = 4;  // rows of results of a warp; warps of a block, one below the other
+constexpr int most_weights = 25, most_rows = 8, most_cols = 16;  // of a kernel
+constexpr int columns = 2 * warp_size;                           // of a warp
+constexpr int padded(int rows) {                                 // weights of a column, for loads of 16 bytes
     return (rows + 3) / 4 * 4;
 }
 
@@ -75,7 +76,7 @@ __device__ void load_inside(Sum (&even)[Rows], Sum (&odd)[Rows], const layer<con
 template <int N, typename Pixel, typename Sum>
 __global__ void __launch_bounds__(warps* warp_size)
     systolic_kernel(convolved<Pixel, Sum> all, systolic_call<Sum> call, bool aligned) {
-    alignas(16) __shared__ Sum weights[most_weights * padded(1)];
+    alignas(16) __shared__ Sum weights[most_cols * padded(1)];
     for (int i = static_cast<int>(threadIdx.x); i < call.cols * padded(N); i += warps * warp_size)
         weights[i] = call.weights[i];
     __syncthreads();  // the weights are there
@@ -146,8 +147,8 @@ __global__ void __launch_bounds__(warps* warp_size)
 // Host
 
 const char* refuses(const convolution::job& j) {
-    return j.rows * j.cols > most_weights || j.rows > most_rows ? "kernels of up to 16 weights in up to 8 rows"
-                                                                : nullptr;
+    if (j.rows * j.cols <= most_weights && j.rows <= most_rows && j.cols <= most_cols) return nullptr;
+    return "kernels of up to 25 weights in up to 8 rows and 16 columns";
 }
 
 /// Column by column.

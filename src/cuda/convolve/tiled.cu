@@ -11,8 +11,9 @@
 //
 // For 8 x 4 weights of 32f these are 38 loads to 1024 multiplications. Parts are of one size, so the last ones reach
 // back over rows that an earlier part had, with weights of zero, and the last chunk has as many columns as are left:
-// nothing is multiplied but pixels of the window. The pixels of a large kernel are loaded in bands of parts; results
-// stay in registers.
+// nothing is multiplied but pixels of the window. Code is what limits odd sizes: a body of 8 rows of 4 columns is 16
+// KB, and warps wait for instructions. The pixels of a large kernel are loaded in bands of parts; results stay in
+// registers.
 //
 // Cost: (32 + N - 1) (128 + M - 1) / 4096 reads, mostly of caches, 1 write per element; 1 launch; 1 / 32 threads per
 // element. Limits: none of its own.
@@ -46,13 +47,6 @@ constexpr int blocks = N > 2 && sizeof(Sum) == 4 ? 6 : 4;
 
 __host__ __device__ constexpr int padded(int n, int to) {
     return (n + to - 1) / to * to;
-}
-
-/// Columns of the last chunk where it is no whole one. Kernels of one column more than a chunk are one chunk, which
-/// saves loads of pixels; wider ones would have two large bodies of code, of which the first-level instruction cache
-/// holds one.
-constexpr int tail_of(int cols, int unit) {
-    return cols == unit + 1 ? cols : cols % unit;
 }
 
 /// The rows of a kernel, cut into parts of one size.
@@ -124,7 +118,6 @@ __device__ void add_part(Sum (&sums)[outputs][unit<Sum>], const Sum* from, const
         from += C;
         weights += N * C;
     }
-    if (call.tail == C + 1) return add_chunk<N, C + 1>(sums, from, call.pitch, weights);
     if (call.tail == 1) return add_chunk<N, 1>(sums, from, call.pitch, weights);
     if constexpr (C == 4) {
         if (call.tail == 2) return add_chunk<N, 2>(sums, from, call.pitch, weights);
@@ -274,12 +267,11 @@ const char* refuses(const convolution::job&) {
 
 std::vector<double> weights_of(const convolution::job& j) {
     const int chunk = j.result.type == dtype::f64 ? unit<f64> : unit<f32>;
-    const int tail = tail_of(j.cols, chunk);
     const row_parts parts(j.rows);
     std::vector<double> all;
     for (int k = 0; k < parts.count; ++k) {
         for (int col = 0, width; col < j.cols; col += width) {
-            width = j.cols - col == tail ? tail : chunk;
+            width = std::min(chunk, j.cols - col);
             for (int n = 0; n < parts.size; ++n)
                 for (int m = 0; m < width; ++m) {
                     const auto at = static_cast<std::size_t>((parts.first(k) + n) * j.cols + col + m);
@@ -306,7 +298,7 @@ void enqueue(const convolution::job& j, const void* image, void* result, const v
     visit_convolved(j, image, result, [&]<typename Pixel, typename Sum>(const convolved<Pixel, Sum>& all) {
         constexpr int C = unit<Sum>;
         const row_parts parts(j.rows);
-        const int tail = tail_of(j.cols, C), pitch = columns<Sum> + padded(j.cols - 1, C);
+        const int tail = j.cols % C, pitch = columns<Sum> + padded(j.cols - 1, C);
         // Bands of one size, as few as shared memory allows
         const auto elements = [&](int band) { return (tile_rows + std::min(band * parts.size, j.rows) - 1) * pitch; };
         const auto bytes = [&](int band) {

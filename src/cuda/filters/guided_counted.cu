@@ -44,13 +44,13 @@ struct counted_fits {
     double inverse;     ///< of these
 };
 
-template <typename Slide, bool Guided>
+template <typename Slide>
 constexpr int counted_registers = Slide::wraps ? 128 : 168;
 
 /// A column a thread, as for fits where all pixels count of bytes.
 template <typename Slide, bool Guided>
-__global__ __maxnreg__((counted_registers<Slide, Guided>)) void counted_fit_kernel(
-    const __grid_constant__ fused_view t, const __grid_constant__ counted_fits to) {
+__global__ __maxnreg__((counted_registers<Slide>)) void counted_fit_kernel(const __grid_constant__ fused_view t,
+                                                                           const __grid_constant__ counted_fits to) {
     std::uint32_t fewest = ~0u, known = ~0u;  // pixels of the thread's emptiest window, and what the block knows of it
     for_each_batch<Slide>(t, [&](const auto& batch) {
         batch.for_each_column(false, [&](int col, const typename Slide::sums& w) {

@@ -74,7 +74,7 @@ __device__ __noinline__ void store_at_border(const device_task<Sum, Sum>& task, 
 }
 
 /// How many rows of a thread have entries that are read together, and blocks of a multiprocessor:
-/// docs/decisions/filters.md has the others. Sums of 64 bits want the registers.
+/// docs/decisions/radius-maps.md has the others. Sums of 64 bits want the registers.
 template <typename Sum>
 constexpr int rows_of_thread = sizeof(Sum) == 4 ? 4 : 8;
 template <typename Sum>

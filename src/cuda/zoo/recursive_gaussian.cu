@@ -270,8 +270,7 @@ void enqueue_recursive_gaussian(const const_any_view& image, const any_view& res
         throw invalid_argument("result: is " + std::to_string(t.planes) + " x " + std::to_string(t.rows) + " x " +
                                std::to_string(t.cols) + " x " + std::to_string(t.channels) + ' ' +
                                std::string(name_of(t.type)) + ", must be as the image");
-    if (!(sigma >= 1 && sigma <= 100))
-        throw invalid_argument("sigma: is " + std::to_string(sigma) + ", must be 1 to 100");
+    if (!(sigma >= 1 && sigma <= 100)) throw invalid_argument("sigma: is " + text_of(sigma) + ", must be 1 to 100");
     if (s.planes * s.channels > most_layers)
         throw unsupported("image: has " + std::to_string(s.planes) + " planes of " + std::to_string(s.channels) +
                           " channels; must be at most " + std::to_string(most_layers) + " together");
