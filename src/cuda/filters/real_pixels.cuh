@@ -47,9 +47,11 @@ struct real_view {
     double unit;           ///< of packed sums
     double nodata;
     bool has_nodata, omits_nan;
-    bool in_units;   ///< a thread's pixels, and what goes with them, can be read together
-    bool asks;       ///< pixels are asked whether they count: by a mask or their values, or as there are no weights
-    double inverse;  ///< of the pixels of an uncut window
+    bool in_units;  ///< a thread's pixels, and what goes with them, can be read together
+    bool asks;      ///< pixels are asked whether they count: by a mask or their values, or as there are no weights
+    double pixels, inverse;              ///< of an uncut window, and 1 over that
+    int first_uncut_row, end_uncut_row;  ///< of rows and columns around which windows are uncut
+    int first_uncut_col, end_uncut_col;
     refused_blocks refused;
     large_view large;  ///< without memory: blocks hold the windows
     double noise;  ///< what compensated sums of squares may be off by, of the square of their number times themselves

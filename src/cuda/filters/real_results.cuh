@@ -77,17 +77,25 @@ __device__ inline real_window_values exact_values_of(const real_sums<0, 3>& s, b
     return w;
 }
 
-/// `n`: pixels of the window, were they all to count. `uncut`: as many as t.inverse is of.
+/// window_axis::count() of a place in the image, by 32-bit numbers: blocks take no larger extents.
+__device__ inline double count_around(const filters::window_axis& axis, int i) {
+    const int first = i - static_cast<int>(axis.before), last = i + static_cast<int>(axis.after),
+              end = static_cast<int>(axis.extent);
+    const int inside = (last < end ? last + 1 : end) - (first > 0 ? first : 0);
+    return axis.border == border_mode::shrink ? static_cast<double>(inside) : static_cast<double>(axis.full);
+}
+
+/// `n`: pixels of the window, were they all to count.
 template <typename Kernel>
 __device__ real_window_values values_of(const real_view& t, const real_finish& to, const typename Kernel::sums& s,
-                                        double n, bool uncut) {
+                                        double n) {
     constexpr real_terms Terms = Kernel::Terms;
     real_window_values w;
     if constexpr (Terms == real_terms::value) {
         w.count = n;
         w.sum = s.v[0];
         // n times 1 / n is not always 1: that shows in double, not in a float.
-        w.mean = uncut && to.mean.type == dtype::f32 ? w.sum * t.inverse : w.sum / n;
+        w.mean = n == t.pixels && to.mean.type == dtype::f32 ? w.sum * t.inverse : w.sum / n;
     } else if constexpr (Terms == real_terms::moments) {
         w.count = n;
         w.sum = joined(s.v[0], s.v[1]);
@@ -144,6 +152,50 @@ __device__ void store_large_sums(const run_output& to, int row, int col, int col
                 w[i].exact_sum;
 }
 
+/// Writes a batch of means alone, of windows of which none is cut, and says whether it could.
+template <typename Kernel>
+__device__ bool store_uncut_means(const real_view& t, const real_finish& to,
+                                  const real_windows_of_thread<Kernel>& windows) {
+    constexpr int K = Kernel::K, G = Kernel::G;
+    if (windows.row < t.first_uncut_row || windows.row + G > t.end_uncut_row || windows.col < t.first_uncut_col ||
+        windows.col + K > t.end_uncut_col || windows.first > 0 || windows.end < G || windows.cols < K)
+        return false;
+    if (!to.mean.in_units || to.sum.data != nullptr || to.count.data != nullptr) return false;
+    char* at = to.mean.data + windows.row * to.mean.row_stride;
+    const auto store = [&](auto type, auto mean) {
+        using T = decltype(type);
+#pragma unroll
+        for (int j = 0; j < G; ++j) {
+            T out[K];
+#pragma unroll
+            for (int i = 0; i < K; ++i) out[i] = static_cast<T>(mean(windows.rows[j].of[i].v[0]));
+            store_units(reinterpret_cast<T*>(at) + windows.col, out);
+            at += to.mean.row_stride;
+        }
+    };
+    if (to.mean.type == dtype::f32) {
+        store(float{}, [&](double sum) { return sum * t.inverse; });
+        return true;
+    }
+    // Sums of which no quotient is subnormal, of windows of few pixels. A rounded inverse and one correction make the
+    // quotient that a division rounds to: what is divided by an integer n below 2^45 is further than 2^-47 of a last
+    // bit from where rounding changes, and the corrected quotient is within 2^-52 of one.
+    bool plain = to.mean.type == dtype::f64 && t.pixels < 0x1p45;
+#pragma unroll
+    for (int j = 0; j < G; ++j)
+#pragma unroll
+        for (int i = 0; i < K; ++i) {
+            const double size = fabs(windows.rows[j].of[i].v[0]);
+            plain = plain && size < INFINITY && (size > 0x1p-900 || size == 0);
+        }
+    if (!plain) return false;
+    store(double{}, [&](double sum) {
+        const double near = sum * t.inverse;
+        return __fma_rn(__fma_rn(-t.pixels, near, sum), t.inverse, near);
+    });
+    return true;
+}
+
 /// Writes the results of one channel's windows: `for_each` calls what it is given with all that a thread has.
 template <typename Kernel, typename ForEach>
 __device__ void make_results(const real_view& t, const real_finish& to, int channel, ForEach for_each) {
@@ -156,23 +208,20 @@ __device__ void make_results(const real_view& t, const real_finish& to, int chan
         terms.largest_deviation = from_ordered(to.extremes->largest_deviation[channel]);
         terms.smallest_pixel = from_ordered(to.extremes->smallest_pixel[channel]);
     }
-    const bool cut = t.cols.border == border_mode::shrink;
     for_each([&](const real_windows_of_thread<Kernel>& windows) {
+        if constexpr (Kernel::Terms == real_terms::value)
+            if (store_uncut_means<Kernel>(t, to, windows)) return;
 #pragma unroll
         for (int j = 0; j < G; ++j) {
             const int row = windows.row + j;
             if (j < windows.first || j >= windows.end) continue;
-            const auto height = static_cast<double>(t.rows.count(row));
-            const bool full = t.rows.count(row) == t.rows.full;
+            const double height = count_around(t.rows, row);
             real_window_values w[K];
             unsigned given = 0;
 #pragma unroll
             for (int i = 0; i < K; ++i) {
-                const std::int64_t col = windows.col + i;
-                const bool whole = !cut || (col >= t.cols.before && col + t.cols.after < t.cols.extent);
-                const double n =
-                    height * static_cast<double>(whole || i >= windows.cols ? t.cols.full : t.cols.count(col));
-                w[i] = values_of<Kernel>(t, to, windows.rows[j].of[i], n, full && whole);
+                const double n = i < windows.cols ? height * count_around(t.cols, windows.col + i) : t.pixels;
+                w[i] = values_of<Kernel>(t, to, windows.rows[j].of[i], n);
                 if (!Kernel::sampled || (w[i].count > 0 && w[i].count >= to.least)) given |= 1u << i;
             }
             const auto store = [&](const run_output& result, unsigned which, auto value) {

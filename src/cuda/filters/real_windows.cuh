@@ -3,6 +3,7 @@
 #include "core/visit_types.hpp"
 #include "cuda/device/ptx.cuh"
 #include "cuda/device/streaming.cuh"
+#include "cuda/device/warp_scan.cuh"
 #include "cuda/filters/real_pixels.cuh"
 #include "cuda/runtime/launch.cuh"
 
@@ -25,9 +26,9 @@
 ///
 /// Along the row. Columns are cut into blocks of a power of two, narrower than a window. A window then begins in one
 /// block and ends in a later one: it is the sum from its first column to the end of the block, at most a few whole
-/// blocks, and the sum from the start of a block to its last column. Prefixes and suffixes of blocks are made by scans
-/// within a warp, of two steps where windows are 31 columns wide, and lie in shared memory in planes by column modulo
-/// K, so that every access is of 16 neighbouring bytes a thread.
+/// blocks, and the sum from the start of a block to its last column. Prefixes and suffixes of blocks are made by the
+/// lanes of a warp, and lie in shared memory in planes by column modulo K, so that every access is of 16 neighbouring
+/// bytes a thread.
 ///
 /// So only parts of a column are added, and then neighbouring whole columns of a window: where a kernel slides
 /// (sliding_samples.cuh) it knows that these are exact.
@@ -262,6 +263,33 @@ struct real_planes {
         for (int u = 0; u < together * values / 2; ++u)
             memory[((first + u) * K + plane) * pitch + at] = {{value(2 * u), value(2 * u + 1)}};
     }
+    /// One of some rows of a thread, which lie in units from `slot` on.
+    __device__ void put(int slot, int row, int at, const sums& one) const {
+#pragma unroll
+        for (int k = 0; k < values; k += values % 2 == 0 ? 2 : 1) {
+            const int value = row * values + k;
+            sum_unit& unit = memory[(slot + value / 2) * pitch + at];
+            if constexpr (values % 2 == 0)
+                unit = {{one.v[k], one.v[k + 1]}};
+            else
+                unit.v[value % 2] = one.v[k];
+        }
+    }
+    __device__ sums get(int slot, int row, int at) const {
+        sums one;
+#pragma unroll
+        for (int k = 0; k < values; k += values % 2 == 0 ? 2 : 1) {
+            const int value = row * values + k;
+            const sum_unit& unit = memory[(slot + value / 2) * pitch + at];
+            if constexpr (values % 2 == 0) {
+                one.v[k] = unit.v[0];
+                one.v[k + 1] = unit.v[1];
+            } else {
+                one.v[k] = unit.v[value % 2];
+            }
+        }
+        return one;
+    }
     __device__ void load(int part, int plane, int at, sums (&rows)[G]) const {
 #pragma unroll
         for (int u = 0; u < units; ++u) {
@@ -272,6 +300,73 @@ struct real_planes {
     }
 };
 
+/// Sums of a block's threads before and behind each one, for all rows, by the lanes of a warp: a lane takes a row, a
+/// direction and a run of threads. Lanes that each scanned their own sums would shuffle five times as much. In memory
+/// that the warp's prefixes and suffixes will have: sums of threads in that of suffixes, results in that of prefixes of
+/// the same rows.
+template <typename Kernel>
+struct thread_scan {
+    static constexpr int K = Kernel::K, G = Kernel::G;
+    using planes = real_planes<Kernel>;
+    using sums = typename Kernel::sums;
+    static constexpr int own_slot = planes::units * K, runs = warp_size / (2 * G), length = 2 * G;
+    static_assert(K >= 2);
+
+    __device__ static int slot_of(int row, bool back) {
+        return row / planes::together * planes::together * sums::values / 2 * K +
+               (back ? planes::together * sums::values / 2 : 0);
+    }
+    __device__ static sums found(const planes& p, int row, bool back, int thread) {
+        return p.get(slot_of(row, back), row % planes::together, thread);
+    }
+
+    /// Of blocks of `lanes` threads.
+    __device__ static void make(const planes& p, const typename Kernel::columns (&all)[G], int lanes, int thread) {
+#pragma unroll
+        for (int j = 0; j < G; ++j) {
+            sums own = all[j].of[0];
+#pragma unroll
+            for (int i = 1; i < K; ++i) own.add(all[j].of[i]);
+            p.put(own_slot, j, thread, own);
+        }
+        __syncwarp();  // the warp's sums are there
+        const int lane = thread % warp_size, place = lane % runs, row = lane / runs / 2;
+        const bool back = lane / runs % 2 != 0;
+        const int first = thread - lane + (back ? (runs - place) * length - 1 : place * length), step = back ? -1 : 1;
+        sums before;  // of the run
+        before.clear();
+        if (lanes > length) {
+            sums all_of_run = p.get(own_slot, row, first);
+#pragma unroll
+            for (int i = 1; i < length; ++i) all_of_run.add(p.get(own_slot, row, first + i * step));
+            const int in_block = place & (lanes / length - 1);
+            const auto from_before = [&](int distance) {
+                sums other;
+#pragma unroll
+                for (int k = 0; k < sums::values; ++k)
+                    other.v[k] = __shfl_up_sync(~0u, all_of_run.v[k], static_cast<unsigned>(distance));
+                return other;
+            };
+#pragma unroll 1
+            for (int distance = 1; distance < lanes / length; distance *= 2) {
+                const sums other = from_before(distance);
+                if (in_block >= distance) all_of_run.add(other);
+            }
+            const sums other = from_before(1);
+            if (in_block > 0) before = other;
+        }
+#pragma unroll
+        for (int i = 0; i < length; ++i) {
+            const int at = first + i * step;
+            if (((back ? at + 1 : at) & (lanes - 1)) == 0 && i > 0) before.clear();
+            const sums own = p.get(own_slot, row, at);
+            p.put(slot_of(row, back), row % planes::together, at, before);
+            before.add(own);
+        }
+        __syncwarp();  // the warp's results are there
+    }
+};
+
 /// Prefixes and suffixes of G rows of a thread's columns within blocks of `block_cols` columns, to shared memory: of as
 /// few rows at once as have whole units of it, for registers.
 template <typename Kernel>
@@ -279,38 +374,18 @@ __device__ void scan_blocks(const real_planes<Kernel>& planes, const typename Ke
                             int block_cols, int thread) {
     constexpr int K = Kernel::K, together = real_planes<Kernel>::together;
     using sums = typename Kernel::sums;
-    const int in_thread = block_cols < K ? block_cols : K, lanes = block_cols < K ? 1 : block_cols / K,
-              lane = thread & (lanes - 1);
-    const auto shuffle = [](const sums& s, bool up, int distance) {
-        sums other;
-#pragma unroll
-        for (int k = 0; k < sums::values; ++k)
-            other.v[k] = up ? __shfl_up_sync(~0u, s.v[k], static_cast<unsigned>(distance))
-                            : __shfl_down_sync(~0u, s.v[k], static_cast<unsigned>(distance));
-        return other;
-    };
+    const int in_thread = block_cols < K ? block_cols : K, lanes = block_cols < K ? 1 : block_cols / K;
+    if (lanes > 1) thread_scan<Kernel>::make(planes, all, lanes, thread);
 #pragma unroll
     for (int row = 0; row < Kernel::G; row += together) {
         const auto* const rows = all + row;
         sums before[together], behind[together];  // of the block's threads before and behind this one
 #pragma unroll
-        for (int j = 0; j < together; ++j) before[j].clear(), behind[j].clear();
-        if (lanes > 1) {
-#pragma unroll
-            for (int j = 0; j < together; ++j) {
-                sums own = rows[j].of[0];
-#pragma unroll
-                for (int i = 1; i < K; ++i) own.add(rows[j].of[i]);
-                sums prefix = own, suffix = own;
-#pragma unroll 1
-                for (int distance = 1; distance < lanes; distance *= 2) {
-                    const sums left = shuffle(prefix, true, distance), right = shuffle(suffix, false, distance);
-                    if (lane >= distance) prefix = left + prefix;
-                    if (lane + distance < lanes) suffix.add(right);
-                }
-                const sums left = shuffle(prefix, true, 1), right = shuffle(suffix, false, 1);
-                if (lane > 0) before[j] = left;
-                if (lane + 1 < lanes) behind[j] = right;
+        for (int j = 0; j < together; ++j) {
+            before[j].clear(), behind[j].clear();
+            if (lanes > 1) {
+                before[j] = thread_scan<Kernel>::found(planes, row + j, false, thread);
+                behind[j] = thread_scan<Kernel>::found(planes, row + j, true, thread);
             }
         }
         const auto store = [&](auto several) {  // blocks in a thread's columns
@@ -559,6 +634,18 @@ __device__ __noinline__ inline void store_element(const run_output& to, int row,
     }
 }
 
+template <typename T, int K>
+__device__ void store_units(T* to, const T (&x)[K]) {
+    constexpr int at_once = K * sizeof(T) > 16 ? 16 / static_cast<int>(sizeof(T)) : K;
+#pragma unroll
+    for (int k = 0; k < K; k += at_once) {
+        T part[at_once];
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) part[i] = x[k + i];
+        store_streaming(to + k, part);
+    }
+}
+
 /// K elements of one row, of which the first `cols` are wanted; fill where bit i of `given` is not set.
 template <int K>
 __device__ void store_row(const run_output& to, int row, int col, int cols, int channels, int channel,
@@ -570,6 +657,12 @@ __device__ void store_row(const run_output& to, int row, int col, int cols, int 
 #pragma unroll
         for (int i = 0; i < K; ++i) out[i] = static_cast<float>(value(i));
         return store_streaming(reinterpret_cast<float*>(to.data + row * to.row_stride) + col, out);
+    }
+    if (to.in_units && cols == K && to.type == dtype::f64) {
+        double out[K];
+#pragma unroll
+        for (int i = 0; i < K; ++i) out[i] = value(i);
+        return store_units(reinterpret_cast<double*>(to.data + row * to.row_stride) + col, out);
     }
     if constexpr (K == 4) {
         const auto together = [&](auto integer, auto sign) {
@@ -651,7 +744,12 @@ real_view on_device(const real_windows& w, const real_shape& shape) {
     t.in_units = lies_in_units(w.image, unit(s.type)) &&
                  (w.mask.data == nullptr || lies_in_units(w.mask, unit(dtype::u8))) &&
                  (w.weights.data == nullptr || lies_in_units(w.weights, unit(dtype::f32)));
-    t.inverse = 1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full));
+    t.pixels = static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full);
+    t.inverse = 1 / t.pixels;
+    t.first_uncut_row = static_cast<int>(job.rows.first_uncut());
+    t.end_uncut_row = static_cast<int>(job.rows.end_uncut());
+    t.first_uncut_col = static_cast<int>(job.cols.first_uncut());
+    t.end_uncut_col = static_cast<int>(job.cols.end_uncut());
     t.noise = noise_of(job);
     return t;
 }

@@ -1691,6 +1691,66 @@ TEST_F(real_windows_test, sums_of_negative_zeros_are_zero) {
     }
 }
 
+/// Means alone are written in vectors and divided by a product and a correction, others by a division: tiny, huge and
+/// infinite sums, windows that a border cuts, and columns that no vector holds among them.
+TEST_F(real_windows_test, means_alone_have_the_bits_of_those_beside_sums) {
+    constexpr std::int64_t rows = 60;
+    std::mt19937_64 random(20261129);
+    const auto expect_alone = [&]<typename T>(T, std::int64_t cols, const window_extents& reach, int kind) {
+        const view_shape shape = test::packed(dtype_of<T>, rows, cols, 1),
+                         real = test::packed(dtype::f64, rows, cols, 1);
+        test::host_image image(shape), alone(real), beside(real), sums(real), counts(real), narrow(shape);
+        auto* const pixels = reinterpret_cast<T*>(image.bytes.data());
+        constexpr int most = std::is_same_v<T, double> ? 1000 : 120;
+        for (std::int64_t i = 0; i < rows * cols; ++i) {
+            const double x = static_cast<double>(static_cast<std::int64_t>(random())) * 0x1p-63;
+            const int power = static_cast<int>(random() % (2 * most)) - most;
+            pixels[i] = static_cast<T>(kind == 0   ? x
+                                       : kind == 1 ? std::ldexp(x, power)
+                                       : kind == 2 ? std::ldexp(x, -most - 20 - static_cast<int>(random() % 50))
+                                                   : 0);
+            if (kind == 1 && random() % 500 == 0) pixels[i] = static_cast<T>(random() % 2 == 0 ? infinity : nan);
+        }
+        test::device_images device(stream());
+        const any_view from = device.upload(image.view()), to = device.allocate(real), mean = device.allocate(real),
+                       sum = device.allocate(real), count = device.allocate(real), small = device.allocate(shape);
+        const filter_options options{.window = reach};
+        cuda::local_statistics({from}, {.mean = to}, stream(), options);
+        cuda::local_statistics({from}, {.mean = mean, .sum = sum, .count = count}, stream(), options);
+        cuda::box_filter({from}, {small}, stream(), options);
+        cuda::copy(to, alone.view(), stream());
+        cuda::copy(mean, beside.view(), stream());
+        cuda::copy(sum, sums.view(), stream());
+        cuda::copy(count, counts.view(), stream());
+        cuda::copy(small, narrow.view(), stream());
+        for (std::int64_t i = 0; i < rows * cols; ++i) {
+            const auto of = [i](const test::host_image& x) {
+                return reinterpret_cast<const double*>(x.bytes.data())[i];
+            };
+            const std::string where = "kind " + std::to_string(kind) + ", element " + std::to_string(i);
+            if (std::isnan(of(sums))) {
+                ASSERT_TRUE(std::isnan(of(alone))) << where;
+                continue;
+            }
+            ASSERT_EQ(of(alone), of(sums) / of(counts)) << where;
+            ASSERT_EQ(of(beside), of(alone)) << where;
+            const auto found = static_cast<double>(reinterpret_cast<const T*>(narrow.bytes.data())[i]);
+            if (std::is_same_v<T, double> || std::isinf(found))
+                ASSERT_EQ(found, of(alone)) << where;
+            else
+                ASSERT_NEAR(found, of(alone), 0x1p-23 * std::abs(of(alone)) + 0x1p-149) << where;
+        }
+    };
+    for (int kind = 0; kind < 4; ++kind)
+        for (const auto& [cols, reach] : {std::pair{300, window_extents{0, 0, 0, 0}},
+                                          {299, {1, 1, 1, 1}},
+                                          {300, {6, 7, 20, 19}},
+                                          {300, {2, 2, 60, 61}}}) {
+            expect_alone(double{}, cols, reach, kind);
+            if (kind == 1) expect_alone(float{}, cols, reach, kind);
+        }
+}
+
 /// Windows of a few pixels are exact, but the sum of a row's pixels before them is not: it is above 2^53, and has ones.
 TEST_F(real_windows_test, prefixes_that_are_not_exact_are_not_taken) {
     constexpr std::int64_t rows = 20, cols = 600;
