@@ -82,4 +82,12 @@ void visit_convolved(const convolution::job& j, const void* image, void* result,
                     [&]<typename Pixel, typename Sum>() { f(convolved_of<Pixel, Sum>(j, image, result)); });
 }
 
+/// Calls f.template operator()<N>() for N == n, which is First to Last: rows of a kernel, over which loops are
+/// unrolled.
+template <int First, int Last, typename F>
+void visit_rows(int n, F&& f) {
+    if (n == First) return f.template operator()<First>();
+    if constexpr (First < Last) visit_rows<First + 1, Last>(n, f);
+}
+
 }  // namespace boxsum::cuda

@@ -85,16 +85,10 @@ std::vector<double> weights_of(const convolution::job& j) {
     return turned;
 }
 
-template <int N, typename F>
-void visit_rows(int rows, F&& f) {
-    if (rows == N) return f.template operator()<N>();
-    if constexpr (N < most) visit_rows<N + 1>(rows, f);
-}
-
 void enqueue(const convolution::job& j, const void* image, void* result, const void* weights, stream_ref stream) {
     visit_convolved(j, image, result, [&]<typename Pixel, typename Sum>(const convolved<Pixel, Sum>& all) {
         if constexpr (std::is_same_v<Pixel, Sum>)
-            visit_rows<least>(j.rows, [&]<int N>() {
+            visit_rows<least, most>(j.rows, [&]<int N>() {
                 const std::int64_t strips = ceil_div(j.image.cols, warp_size + 1 - j.cols);
                 const std::int64_t across = ceil_div(strips, threads / warp_size),
                                    down = ceil_div(j.image.rows, outputs);

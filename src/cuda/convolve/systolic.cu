@@ -166,12 +166,6 @@ bool is_even(const void* data, const view_shape& s, std::int64_t bytes) {
            s.row_stride % bytes == 0 && (s.planes == 1 || s.plane_stride % bytes == 0);
 }
 
-template <int N, typename F>
-void visit_rows(int rows, F&& f) {
-    if (rows == N) return f.template operator()<N>();
-    if constexpr (N < most_rows) visit_rows<N + 1>(rows, f);
-}
-
 void enqueue(const convolution::job& j, const void* image, void* result, const void* weights, stream_ref stream) {
     visit_convolved(j, image, result, [&]<typename Pixel, typename Sum>(const convolved<Pixel, Sum>& all) {
         const int odd = j.left % 2, valid = (columns - j.cols - odd + 1) / 2 * 2;
@@ -184,7 +178,7 @@ void enqueue(const convolution::job& j, const void* image, void* result, const v
                                       .valid = valid,
                                       .blocks_across = static_cast<unsigned>(across)};
         const bool aligned = is_even(image, j.image, 2 * sizeof(Pixel)) && is_even(result, j.result, 2 * sizeof(Sum));
-        visit_rows<1>(j.rows, [&]<int N>() {
+        visit_rows<1, most_rows>(j.rows, [&]<int N>() {
             launch(systolic_kernel<N, Pixel, Sum>,
                    {.grid = dim3(static_cast<unsigned>(across * down), static_cast<unsigned>(all.image.count())),
                     .block = warps * warp_size},

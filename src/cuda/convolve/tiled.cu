@@ -288,12 +288,6 @@ bool is_aligned(const void* data, const view_shape& s) {
            (s.planes == 1 || s.plane_stride % 16 == 0);
 }
 
-template <int N, typename F>
-void visit_part_rows(int rows, F&& f) {
-    if (rows == N) return f.template operator()<N>();
-    if constexpr (N < most_rows) visit_part_rows<N + 1>(rows, f);
-}
-
 void enqueue(const convolution::job& j, const void* image, void* result, const void* weights, stream_ref stream) {
     visit_convolved(j, image, result, [&]<typename Pixel, typename Sum>(const convolved<Pixel, Sum>& all) {
         constexpr int C = unit<Sum>;
@@ -320,7 +314,7 @@ void enqueue(const convolution::job& j, const void* image, void* result, const v
                                    .above = j.above,
                                    .left = j.left,
                                    .blocks_across = static_cast<unsigned>(across)};
-        visit_part_rows<1>(parts.size, [&]<int N>() {
+        visit_rows<1, most_rows>(parts.size, [&]<int N>() {
             launch(tiled_kernel<N, Pixel, Sum>,
                    {.grid = dim3(static_cast<unsigned>(across * down), static_cast<unsigned>(all.image.count())),
                     .block = warps * warp_size,
