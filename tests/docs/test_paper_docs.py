@@ -240,6 +240,10 @@ class Claims(unittest.TestCase):
         self.assertEqual(claims.ssam_figure_4(3, 0.74)(record), ("0.70 ms", 0.7, True))
         self.assertFalse(claims.ssam_figure_4(3, 0.6)(record)[2])
         self.assertEqual(claims.ssam_figure_4(5, 0.74)(record), claims.unknown())
+        older = {"rows": [{"section": "convolve", "algorithm": "systolic", "side": 3, "us": 5}]}
+        self.assertEqual([claims.ssam_us(older, name, 3) for name in ("auto", "systolic", "ssam")], [5, 5, None])
+        older["rows"].append({"section": "convolve", "algorithm": "auto", "side": 3, "us": 4})
+        self.assertEqual(claims.ssam_us(older, "auto", 3), 4)
 
     def test_convolution_beside_libraries(self):
         def record(theirs):

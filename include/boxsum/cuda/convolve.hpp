@@ -12,9 +12,10 @@
 ///
 /// | algorithm | what |
 /// |---|---|
-/// | systolic | ours, for up to 25 weights in up to 8 rows and 16 columns: two columns a lane, partial sums move from
-/// lane to lane | | tiled | ours, for all kernels: tiles of results in registers over pixels in shared memory | | ssam
-/// | the paper's: a column a lane, images of 32f and 64f, kernels of 2 x 2 to 20 x 20 | | direct | a thread a pixel |
+/// | systolic | ours, up to 25 weights in 8 rows and 16 columns: two columns a lane, sums move from lane to lane |
+/// | tiled | ours, all kernels: tiles of results in registers over pixels in shared memory |
+/// | ssam | the paper's: a column a lane, images of 32f and 64f, kernels of 2 x 2 to 20 x 20 |
+/// | direct | a thread a pixel |
 ///
 /// - Image and result in device memory, of the stream's device (a plan's: of the one that was current when it was
 /// made); weights are read from host memory when a plan is made.

@@ -2,16 +2,16 @@
 //
 // A warp holds 64 columns, columns 2 l and 2 l + 1 in lane l, and makes 8 rows of results. Of the two partial sums of a
 // row the even one moves to the odd one within the lane, and only the odd one to the next lane: half the shuffles, and
-// 65 - M of 64 columns are results where the paper has 33 - M of 32. A warp whose pixels all lie in the image checks no
-// borders and reads and writes pairs.
+// 63 - M to 65 - M of 64 columns are results (an even number) where the paper has 33 - M of 32. A warp whose pixels all
+// lie in the image checks no borders and reads and writes pairs.
 //
 //     lane l:   even   odd        one step, from the right to the left:
 //     sums       e      o          o <- e + data of the odd column * w[m]
 //                  ->     -> l + 1  e <- o of lane l - 1 + data of the even column * w[m]
 //
 // Cost: 1 write, and ((N + 7) / 8) (64 / V) reads of the first-level cache per element; 1 launch; 32 / (8 V) threads
-// per element, V = 64 - M or one more. Limits: 25 weights, of which `tiled` is slower, in at most 8 rows and
-// 16 columns.
+// per element, V of these columns. Limits: 25 weights, of which `tiled` is slower (in square kernels of
+// 32f; others were not measured), in at most 8 rows and 16 columns.
 
 #include "cuda/convolve/bordered.cuh"
 #include "cuda/convolve/kernels.hpp"

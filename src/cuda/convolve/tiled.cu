@@ -9,8 +9,8 @@
 //     chunk of 4 columns, lane l:    pixels 4 l .. 4 l + 7 of row y, two loads of 16 bytes
 //     result (i, 4 l + c)            += pixel (y, 4 l + c + m) * w[n][m]  for all n + i = y, m < 4, c < 4
 //
-// For 8 x 4 weights of 32f these are 38 loads to 1024 multiplications. Parts are of one size, so the last ones reach
-// back over rows that an earlier part had, with weights of zero, and the last chunk has as many columns as are left:
+// For 8 x 4 weights of 32f these are 38 loads to 1024 multiplications. Parts are of one size, so the last one reaches
+// back over rows that the part before has, with weights of zero, and the last chunk has as many columns as are left:
 // nothing is multiplied but pixels of the window. Code is what limits odd sizes: a body of 8 rows of 4 columns is 16
 // KB, and warps wait for instructions. The pixels of a large kernel are loaded in bands of parts; results stay in
 // registers.

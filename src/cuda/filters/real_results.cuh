@@ -77,7 +77,7 @@ __device__ inline real_window_values exact_values_of(const real_sums<0, 3>& s, b
     return w;
 }
 
-/// window_axis::count() of a place in the image, by 32-bit numbers: blocks take no larger extents.
+/// window_axis::count() of a place in the image, by 32-bit numbers: no larger extents come here.
 __device__ inline double count_around(const filters::window_axis& axis, int i) {
     const int first = i - static_cast<int>(axis.before), last = i + static_cast<int>(axis.after),
               end = static_cast<int>(axis.extent);
@@ -177,9 +177,9 @@ __device__ bool store_uncut_means(const real_view& t, const real_finish& to,
         store(float{}, [&](double sum) { return sum * t.inverse; });
         return true;
     }
-    // Sums of which no quotient is subnormal, of windows of few pixels. A rounded inverse and one correction make the
-    // quotient that a division rounds to: what is divided by an integer n below 2^45 is further than 2^-47 of a last
-    // bit from where rounding changes, and the corrected quotient is within 2^-52 of one.
+    // Sums of which no quotient is subnormal (none is -0: sums begin at 0), of windows of few pixels. A rounded inverse
+    // and one correction make the quotient that a division rounds to: what is divided by an integer n below 2^45 is
+    // further than 2^-47 of a last bit from where rounding changes, and the corrected quotient is within 2^-52 of one.
     bool plain = to.mean.type == dtype::f64 && t.pixels < 0x1p45;
 #pragma unroll
     for (int j = 0; j < G; ++j)
