@@ -361,6 +361,9 @@ nb::object py_threshold(nb::handle image, nb::handle size, nb::handle method, nb
                         parameter(2, "p"),
                         parameter(3, "q"),
                         output_argument(result_kind)};
+    const bool of_range = rule.method == threshold_method::sauvola || rule.method == threshold_method::singh ||
+                          rule.method == threshold_method::phansalkar;
+    if (given.in.array.type == element::boolean && of_range && !rule.range) rule.range = 0.5;  // of values from 0 to 1
     const bool itself = rule.output == threshold_output::threshold;
     if (!itself && !dtype.is_none()) throw invalid_argument("dtype: has a meaning for result='threshold' only");
     const element real = element_argument(dtype, given.in.array.type == element::f32 ? element::f32 : element::f64);

@@ -455,6 +455,14 @@ def test_guides_have_the_batch_of_the_image():
     np.testing.assert_array_equal(by_one, boxsum.guided_filter(image, 3, guide=guide[0, 0]))
 
 
+def test_thresholds_of_bool_are_those_of_values_from_0_to_1():
+    image = reference.random_image((9, 11), "bool", 3)
+    for method in ("bradley", "niblack", "sauvola", "wolf", "nick", "singh", "phansalkar"):
+        limits = boxsum.threshold(image, 5, method=method, result="threshold")
+        of_numbers = boxsum.threshold(image.astype("float64"), 5, method=method, result="threshold")
+        np.testing.assert_allclose(limits, of_numbers, rtol=1e-12, err_msg=method)
+
+
 def test_out_is_written_and_nothing_else():
     image = reference.random_image((6, 8), "uint8")
     frame = np.full((10, 20), 99, np.uint8)
