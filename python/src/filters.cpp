@@ -364,6 +364,10 @@ nb::object py_threshold(nb::handle image, nb::handle size, nb::handle method, nb
     const bool of_range = rule.method == threshold_method::sauvola || rule.method == threshold_method::singh ||
                           rule.method == threshold_method::phansalkar;
     if (given.in.array.type == element::boolean && of_range && !rule.range) rule.range = 0.5;  // of values from 0 to 1
+    if (const auto& fill = given.options.fill; fill && rule.output == threshold_output::zero_one)
+        if (*fill != 0 && *fill != 1)  // what else a byte holds is no bool of NumPy's
+            throw invalid_argument(std::string("fill: is ") + nb::repr(nb::object(sampling[5])).c_str() +
+                                   ", must be 0 or 1, as the result is of bool");
     const bool itself = rule.output == threshold_output::threshold;
     if (!itself && !dtype.is_none()) throw invalid_argument("dtype: has a meaning for result='threshold' only");
     const element real = element_argument(dtype, given.in.array.type == element::f32 ? element::f32 : element::f64);

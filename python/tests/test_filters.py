@@ -463,6 +463,15 @@ def test_thresholds_of_bool_are_those_of_values_from_0_to_1():
         np.testing.assert_allclose(limits, of_numbers, rtol=1e-12, err_msg=method)
 
 
+def test_masks_hold_nothing_but_bools():
+    image = reference.random_image((3, 4), "uint8", 3)
+    valid = np.zeros((3, 4), bool)
+    assert boxsum.threshold(image, 3, mask=valid, fill=1).view(np.uint8).tolist() == [[1] * 4] * 3
+    with pytest.raises(ValueError, match=r"^fill: is 5, must be 0 or 1, as the result is of bool"):
+        boxsum.threshold(image, 3, mask=valid, fill=5)
+    assert (boxsum.threshold(image, 3, mask=valid, fill=5, result="binary") == 5).all()
+
+
 def test_out_is_written_and_nothing_else():
     image = reference.random_image((6, 8), "uint8")
     frame = np.full((10, 20), 99, np.uint8)
