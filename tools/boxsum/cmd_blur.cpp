@@ -56,20 +56,17 @@ class mean_filter {
         to.result = result;
         const filter_options& filter = options_.common.filter;
         if (!options_.depth.empty()) return by_depth(source, to);
+        const boxsum::filter_options how = options_for(source, how_, result.shape.type);
         if (options_.radius_map.empty())
             return run_filter(
-                filter, "--radius: the window ",
-                [&] { box_filter(inputs_of(source, samples_), to, options_for(source, how_)); },
-                [&](cuda::stream_ref stream) {
-                    cuda::box_filter(inputs_of(source, samples_), to, stream, options_for(source, how_));
-                });
+                filter, "--radius: the window ", [&] { box_filter(inputs_of(source, samples_), to, how); },
+                [&](cuda::stream_ref stream) { cuda::box_filter(inputs_of(source, samples_), to, stream, how); });
         const image radii = read_source(options_.radius_map, {.region = options_.common.source.region});
         variable_inputs from;
         from.image = source.view;
         from.radius = radii.view;
         from.mask = samples_.mask.view;
         from.weights = samples_.weights.view;
-        const boxsum::filter_options how = options_for(source, how_);
         run_filter(
             filter,
             "--radius-map: '" + input_name(options_.radius_map) + "': ", [&] { variable_box_filter(from, to, how); },
@@ -78,7 +75,8 @@ class mean_filter {
 
     /// The same strip by strip, with the radius that is one for all.
     strip_work in_strips_of(const image& source) const {
-        return [this, how = options_for(source, how_)](const strip& part, const any_view& result) {
+        const dtype type = options_.type.value_or(source.view.shape.type);
+        return [this, how = options_for(source, how_, type)](const strip& part, const any_view& result) {
             run_filter(
                 options_.common.filter, "--radius: the window ",
                 [&] { box_filter(part.inputs, {.result = result}, with_threads(how, part.threads)); },

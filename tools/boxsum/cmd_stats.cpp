@@ -210,7 +210,7 @@ exit_code run_one(const stats_options& options, const source_options& from, cons
     const image& source = parts.colours;
     boxsum::filter_options how = library_options(common.filter);
     how.window = window_of(options.window);
-    how = options_for(source, how);
+    how = options_for(source, how, dtype::f64);  // of the means
     const sampling samples = read_sampling(common.filter, common.source);
     for (stats_output& out : outputs) {
         prepare(out, source.view.shape, parts.has_alpha(), samples.weights.view.data != nullptr, how,

@@ -194,7 +194,13 @@ boxsum::filter_options options_for(const image& source, boxsum::filter_options h
     if (!how.nodata && source.metadata)
         for (const image_metadata::tiff_tag& tag : source.metadata->geo)
             if (tag.number == geo_tags::gdal_nodata) how.nodata = value_of_type(tag.text, type);
-    if (how.nodata && !how.fill && is_floating(type)) how.fill = how.nodata;
+    return how;
+}
+
+boxsum::filter_options options_for(const image& source, boxsum::filter_options how, dtype result) {
+    how = options_for(source, std::move(how));
+    const dtype type = source.view.shape.type;
+    if (!how.fill && (result == type || (is_floating(type) && is_floating(result)))) how.fill = how.nodata;
     return how;
 }
 

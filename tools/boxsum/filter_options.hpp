@@ -59,9 +59,12 @@ window window_of(const window_choice& chosen);
 /// border.
 boxsum::filter_options library_options(const filter_options& options);
 
-/// The same for an image whose file may say which value means no data (GDAL's tag): that value does not count, and is
-/// the result where nothing counts.
+/// The same for an image whose file may say which value means no data (GDAL's tag): that value does not count.
 boxsum::filter_options options_for(const image& source, boxsum::filter_options how);
+
+/// The same, and that value is the result of this type where too little counts, if --fill says nothing else: of pixels
+/// of the image's own type, and floating ones of floating images.
+boxsum::filter_options options_for(const image& source, boxsum::filter_options how, dtype result);
 
 /// The same with so many threads.
 boxsum::filter_options with_threads(boxsum::filter_options how, int threads);
