@@ -272,6 +272,20 @@ class NoData(CliTest):
                 self.boxsum("threshold", given[0], self.path("x.npy"), *given[1:], *options)
                 self.assertEqual(self.read("x.npy"), self.read("m.npy"), (method, given))
 
+    def test_values_of_narrowed_integers(self):
+        """What options name fits the file's type, whether or not its pixels need all of that."""
+        values = f.pixels("8u", 70)
+        for kind in ("64s", "32s"):
+            source = self.write("in.npy", f.npy((7, 10), kind, values))
+            for options, descr in ((("--nodata", -9999), "<i2"), (("--nodata", 60000), "<u2"), (("--fill", -1), "<i2"),
+                                   (("--border", "constant", "--border-value", 70000), "<f8"), (("--nodata", 300), "<u2")):
+                self.boxsum("blur", source, self.path("x.npy"), "-r", 0, *options, "-q")
+                self.assertEqual(f.read_npy(self.read("x.npy"))[1:], (descr, values), (kind, options))
+            self.boxsum("stats", source, "--nodata", -9999, "-q", "--mean", self.path("x.npy"))
+            self.refused(BAD_INPUT, "--nodata: is 0.5", "blur", source, self.path("x.npy"), "-r", 0, "--nodata", 0.5)
+        source = self.write("in.npy", f.npy((7, 10), "32u", values))
+        self.refused(BAD_INPUT, "--nodata: is -1", "blur", source, self.path("x.npy"), "-r", 0, "--nodata", -1)
+
     def test_nan_and_masks(self):
         values = [float(v) for v in f.pixels("8u", 70)]
         values[33] = math.nan

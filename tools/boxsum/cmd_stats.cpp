@@ -203,7 +203,7 @@ exit_code run_one(const stats_options& options, const source_options& from, cons
     progress busy;
     busy.phase("reading " + input_name(input));
     const stopwatch reading;
-    const image read = read_filter_input(input, from);
+    const image read = read_filter_input(input, from, common.filter);
     report.input_shape = read.view.shape;
     report.reading_seconds = reading.seconds();
     const separated_image parts = separate_alpha(read);

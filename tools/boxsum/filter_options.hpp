@@ -96,8 +96,8 @@ void quantise(const writable_image& source, const any_view& result, double scale
 writable_image quantised(const writable_image& source, dtype type, double scale, double offset);
 
 /// Reads an image for a filter; 16f is widened to 32f, integers of 32 and 64 bits become 8u, 16u, 16s or 64f, whichever
-/// holds them exactly.
-image read_filter_input(const std::string& path, const source_options& options);
+/// holds them and the values that `filter` has for pixels exactly.
+image read_filter_input(const std::string& path, const source_options& options, const filter_options& filter = {});
 
 /// An image of the same extents and another type.
 writable_image allocate_like(const view_shape& shape, dtype type);
