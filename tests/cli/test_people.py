@@ -566,6 +566,13 @@ class Opacity(CliTest):
             self.boxsum("blur", self.path("m.tif"), self.path("x.tif"), "-r", 0, "-q")
             self.assertEqual(f.tiff_tags(self.read("x.tif"))[338], [2])
 
+    def test_values_that_transparent_images_have_no_place_for(self):
+        source = self.write("any.png", f.png(12, 14, 4, 8, f.pixels("8u", 12 * 14 * 4)))
+        for options in (("--nodata", 10), ("--ignore-nan",), ("--min-count", 3), ("--fill", 9),
+                        ("--border", "constant", "--border-value", 7)):
+            self.refused(BAD_INPUT, "mean nothing for a transparent image", "blur", source, self.path("x.png"), "-r", 1, *options)
+        self.boxsum("blur", source, self.path("x.png"), "-r", 1, "-q", "--border", "constant", "--border-value", 0)
+
     def test_blur_weighs_colours_by_opacity(self):
         values = f.pixels("8u", 12 * 14 * 4)
         self.boxsum("blur", self.write("any.png", f.png(12, 14, 4, 8, values)), self.path("x.png"), "-r", 1, "-q")

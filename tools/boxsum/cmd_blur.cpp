@@ -1,5 +1,6 @@
 #include "cmd_blur.hpp"
 
+#include "errors.hpp"
 #include "image_io/image_file.hpp"
 #include "image_io/input_file.hpp"
 #include "option_types.hpp"
@@ -113,6 +114,14 @@ class mean_filter {
     sampling samples_;
 };
 
+/// What has a value for colours and opacity alike, or takes pixels out by their colours, would be read off products.
+void check_transparent(const filter_options& given) {
+    if (given.nodata || given.ignore_nan || given.min_count != 1 || given.fill || given.border_value.value_or(0) != 0)
+        throw input_error(
+            "--nodata, --ignore-nan, --min-count, --fill and --border-value: mean nothing for a transparent image, "
+            "whose colours are weighted by their opacity; --mask and --weights take pixels out");
+}
+
 /// Colours weighted by opacity: the mean of their products over the mean of the opacity.
 image blur_transparent(const mean_filter& mean, const separated_image& source, dtype type) {
     const writable_image products = premultiplied(source);
@@ -168,7 +177,10 @@ exit_code run_blur(const blur_options& options) {
     };
     const auto blurred = [&](const separated_image& source, image_format) -> image {
         const view_shape& s = source.colours.view.shape;
-        if (source.has_alpha()) return blur_transparent(mean, source, type(s));
+        if (source.has_alpha()) {
+            check_transparent(options.common.filter);
+            return blur_transparent(mean, source, type(s));
+        }
         const writable_image out = allocate_like(s, type(s));
         mean(source.colours, out.view);
         image result = out;
