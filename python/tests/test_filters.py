@@ -446,7 +446,7 @@ def test_batches_of_arrays_beside_channels_wherever_these_lie(axis, channels):
 def test_guides_have_the_batch_of_the_image():
     image = reference.random_image((2, 3, 6, 7), "float64", 5)
     for shape in ((3, 2, 6, 7), (6, 6, 7)):
-        with pytest.raises(ValueError, match=r"^guide: its shape is \(.*, 6, 7\), but the batch must be that of the image"):
+        with pytest.raises(ValueError, match="^guide: its shape is .*, but the batch must be that of the image"):
             boxsum.guided_filter(image, 3, guide=np.ones(shape))
     with pytest.raises(ValueError, match="^guide: its shape is .* with channels$"):
         boxsum.guided_filter(image[0], 3, guide=np.ones((3, 6, 7)), channel_axis=0)
