@@ -70,6 +70,11 @@ def numpy_of(values: Any, dtype: Any, copy: bool | None) -> NumPyArray:
     return result
 
 
+def repeated(array: NumPyArray, axis: int, shape: tuple[int, ...]) -> NumPyArray:
+    """The array with one axis more, along which its values repeat."""
+    return np.broadcast_to(np.expand_dims(array, axis), shape)
+
+
 def is_sequence(value: Any) -> bool:
     """Whether it has items: a list, a tuple, an array with axes."""
     return isinstance(value, Sequence) or getattr(value, "ndim", 0) > 0

@@ -145,6 +145,14 @@ def packed(array: Any, order: tuple[int, ...], dtype: str) -> Any:
     return array.transpose(order).astype(dtype, order="C", copy=True)
 
 
+def repeated(array: Any, axis: int, shape: tuple[int, ...]) -> Any:
+    """The array with one axis more, along which its values repeat."""
+    if is_tensor(array):
+        return array.unsqueeze(axis).expand(shape)
+    cupy = sys.modules["cupy"]
+    return cupy.broadcast_to(cupy.expand_dims(array, axis), shape)
+
+
 def captures(tensors: bool) -> Callable[[], bool]:
     """What says whether the current stream, of PyTorch or of CuPy, records a graph. What CuPy gives then it would give
     to others again, while the graph still writes there, so its captures are refused; PyTorch keeps such memory for the

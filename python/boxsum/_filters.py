@@ -560,7 +560,7 @@ def threshold(
         method: See above.
         k, p, q: By default the method's.
         r: Of sauvola, singh and phansalkar; by default half the range of the image's dtype: 127.5 for uint8, and 0.5
-            for floating images, which are taken to lie in 0 to 1 (scikit-image takes -1 to 1, hence 1).
+            for bool and floating images, which are taken to lie in 0 to 1 (scikit-image takes -1 to 1, hence 1).
         result: ``"mask"`` is an array of bool, ``"binary"`` one of uint8 with 0 and 255, ``"threshold"`` the
             thresholds.
         dtype: Of thresholds: float64 or float32; by default float32 for float32 images.

@@ -143,6 +143,19 @@ strided packed_copy(const strided& from, const axis_roles& roles, element type) 
     return in_axes_of(open_numpy(copy, from.name), from, roles);
 }
 
+/// The array with one axis more, along which its values repeat, in the same memory.
+strided repeated(const strided& from, int axis, std::int64_t times) {
+    nb::list shape;
+    for (int i = 0; i < from.axes; ++i) {
+        if (i == axis) shape.append(times);
+        shape.append(from.extent[static_cast<std::size_t>(i)]);
+    }
+    if (axis == from.axes) shape.append(times);
+    const nb::module_ helpers = nb::module_::import_(from.device ? "boxsum._devices" : "boxsum._arrays");
+    return open_array(helpers.attr("repeated")(from.device ? from.owner : from.as_numpy(), axis, nb::tuple(shape)),
+                      from.name);
+}
+
 /// The shape of the library's view of an array, or nothing where its strides are none that a view has.
 std::optional<view_shape> view_of(const strided& array, const axis_roles& roles, dtype type) {
     const auto element = static_cast<std::int64_t>(size_of(type));
@@ -409,6 +422,33 @@ void image_argument::read_as(element type) {
     array.type = own;  // by which results are chosen, whether or not it was copied
 }
 
+void image_argument::match_planes(const image_argument& image) {
+    if (empty || image.empty) return;
+    const auto batch_of = [](const image_argument& one, int axes) {
+        extents batch;
+        for (int i = 0; i < axes; ++i)
+            batch.push_back(one.array.extent[static_cast<std::size_t>(one.roles.order[static_cast<std::size_t>(i)])]);
+        return batch;
+    };
+    const extents batch = batch_of(*this, roles.batch);
+    if (std::all_of(batch.begin(), batch.end(), [](std::int64_t extent) { return extent == 1; })) return;
+    const axis_roles& whole = image.roles;
+    if (batch != batch_of(image, whole.batch - (whole.planar ? 1 : 0)))
+        throw invalid_argument(std::string(array.name) + ": its shape is " + text_of_extents(array) +
+                               ", but the batch must be that of the image, " + text_of_extents(image.array) +
+                               (whole.planar || whole.interleaved ? " with channels" : ""));
+    if (!whole.planar) return;
+    const int added = roles.rows();
+    const int channel_axis = whole.order[static_cast<std::size_t>(whole.batch) - 1];
+    array = repeated(array, added, image.array.extent[static_cast<std::size_t>(channel_axis)]);
+    for (int& axis : roles.order) axis += axis >= added ? 1 : 0;
+    const auto at = roles.order.begin() + roles.batch;
+    std::copy_backward(at, roles.order.begin() + roles.axes, roles.order.begin() + roles.axes + 1);
+    *at = added;
+    ++roles.batch;
+    ++roles.axes;
+}
+
 companion_argument::companion_argument(nb::handle companion, std::string_view name, const image_argument& image)
     : array(open_array(companion, name)) {
     require_same_place(array, image.array);
@@ -419,11 +459,11 @@ companion_argument::companion_argument(nb::handle companion, std::string_view na
                              : whole.interleaved ? whole.order[all]
                                                  : -1;
     std::vector<int> axes(whole.order.begin(), whole.order.begin() + static_cast<std::ptrdiff_t>(all));
+    if (whole.planar) axes.erase(axes.end() - 3);
     if (array.axes == 2) axes.erase(axes.begin(), axes.end() - 2);
-    if (static_cast<std::size_t>(array.axes) != axes.size() || (whole.planar && array.axes != 2))
+    if (static_cast<std::size_t>(array.axes) != axes.size())
         throw invalid_argument(std::string(name) + ": its shape is " + text_of_extents(array) +
-                               ", must be rows and columns of the image" +
-                               (whole.planar ? "" : ", or with its batch before them"));
+                               ", must be rows and columns of the image, or with its batch before them");
     axis_roles roles;
     roles.axes = array.axes;
     roles.batch = array.axes - 2;
@@ -438,6 +478,10 @@ companion_argument::companion_argument(nb::handle companion, std::string_view na
                                    (channel_axis < 0 ? "" : " with channels"));
     }
     if (array.empty) return;
+    if (whole.planar && array.axes > 2) {  // every channel is a plane, which wants one of its own
+        array = repeated(array, channel_axis, image.array.extent[static_cast<std::size_t>(channel_axis)]);
+        roles = whole;
+    }
     const element type = array.type == element::boolean ? element::u8 : array.type;
     const auto as = dtype_of_element(type);
     if (!as)

@@ -79,6 +79,9 @@ strided open_array(nb::handle array, std::string_view name);
 /// "4 x 5 x 3"
 std::string text_of_extents(const strided& array);
 
+/// Extents of an array.
+using extents = std::vector<std::int64_t>;
+
 /// Which axes of an array are what: the last two are rows and columns, all before a batch; `channel_axis` is neither.
 struct axis_roles {
     int axes = 0;
@@ -110,6 +113,10 @@ struct image_argument {
 
     /// Views the memory, copying it where it must be, as elements of this type, which hold all values of the array's.
     void read_as(element type);
+
+    /// Has a plane for each of those of `image`, whose channels may be some, or one for all; before read_as(). Throws
+    /// where its batch is another.
+    void match_planes(const image_argument& image);
 };
 
 /// Another array of the same roles as an image (a radius map, weights): viewed in the image's order.
@@ -145,9 +152,6 @@ struct result_argument {
   private:
     bool given_ = false;
 };
-
-/// Extents of an array.
-using extents = std::vector<std::int64_t>;
 
 /// A packed array in row-major order of the given extents, or `out`, which must have them and be packed.
 struct packed_result {

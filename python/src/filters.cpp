@@ -355,12 +355,19 @@ nb::object py_threshold(nb::handle image, nb::handle size, nb::handle method, nb
     const auto parameter = [&](std::size_t i, std::string_view name) {
         return optional_real(nb::object(parameters[i]), name);
     };
-    const threshold_rule rule{*known,
-                              parameter(0, "k"),
-                              parameter(1, "r"),
-                              parameter(2, "p"),
-                              parameter(3, "q"),
-                              output_argument(result_kind)};
+    threshold_rule rule{*known,
+                        parameter(0, "k"),
+                        parameter(1, "r"),
+                        parameter(2, "p"),
+                        parameter(3, "q"),
+                        output_argument(result_kind)};
+    const bool of_range = rule.method == threshold_method::sauvola || rule.method == threshold_method::singh ||
+                          rule.method == threshold_method::phansalkar;
+    if (given.in.array.type == element::boolean && of_range && !rule.range) rule.range = 0.5;  // of values from 0 to 1
+    if (const auto& fill = given.options.fill; fill && rule.output == threshold_output::zero_one)
+        if (*fill != 0 && *fill != 1)  // what else a byte holds is no bool of NumPy's
+            throw invalid_argument(std::string("fill: is ") + nb::repr(nb::object(sampling[5])).c_str() +
+                                   ", must be 0 or 1, as the result is of bool");
     const bool itself = rule.output == threshold_output::threshold;
     if (!itself && !dtype.is_none()) throw invalid_argument("dtype: has a meaning for result='threshold' only");
     const element real = element_argument(dtype, given.in.array.type == element::f32 ? element::f32 : element::f64);
@@ -460,6 +467,7 @@ nb::object py_guided_filter(nb::handle image, nb::handle size, nb::handle guide,
             throw invalid_argument("guide: its shape is " + text_of_extents(theirs) + ", that of the image " +
                                    text_of_extents(own) + "; guide_channel_axis=-1 takes its last axis for channels");
         require_few_channels(*by);
+        by->match_planes(given.in);
         by->read_as(by->array.type == element::boolean ? element::u8 : by->array.type);
     }
     const result_argument result(out, "out", given.in, given.shape(given.mean_type(dtype)));

@@ -418,6 +418,60 @@ def test_batches_and_channels(channels):
             np.testing.assert_array_equal(variable[plane, ..., channel], boxsum.variable_box_filter(one, radius))
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+@pytest.mark.parametrize("channels", [2, 5])
+def test_batches_of_arrays_beside_channels_wherever_these_lie(axis, channels):
+    rng = np.random.default_rng(5)
+    image = reference.random_image((channels, 2, 6, 7), "uint8", 5)
+    mask, radius, guide = rng.random((2, 6, 7)) < 0.7, rng.integers(0, 3, (2, 6, 7)), rng.random((2, 6, 7))
+    weights = rng.integers(0, 3, (2, 6, 7)).astype(np.float32)
+    calls = {
+        "box_filter": lambda x, i, **how: boxsum.box_filter(x, 3, mask=mask[i], weights=weights[i], **how),
+        "variable_box_filter": lambda x, i, **how: boxsum.variable_box_filter(x, radius[i], mask=mask[i], **how),
+        "variable_blur": lambda x, i, **how: boxsum.variable_blur(x, radius[i], **how),
+        "guided_filter": lambda x, i, **how: boxsum.guided_filter(x, 3, guide=guide[i], mask=mask[i], **how),
+        "Table": lambda x, i, **how: boxsum.Table.build(x, mask=mask[i], weights=weights[i], **how).sum([0, 1, 5, 4]),
+    }
+    for name, call in calls.items():
+        wanted = np.stack([np.stack([call(image[k, i].copy(), i) for i in range(2)]) for k in range(channels)])
+        given = np.moveaxis(image, 0, axis)
+        for memory in (given, given.copy(), np.asfortranarray(given), given[..., ::-1].copy()[..., ::-1]):
+            got = call(memory, slice(None), channel_axis=axis)
+            if name != "Table":
+                np.testing.assert_allclose(np.moveaxis(got, axis, 0), wanted, rtol=1e-12, err_msg=name)
+            else:
+                np.testing.assert_array_equal(np.sort(got, axis=None), np.sort(wanted, axis=None))
+
+
+def test_guides_have_the_batch_of_the_image():
+    image = reference.random_image((2, 3, 6, 7), "float64", 5)
+    for shape in ((3, 2, 6, 7), (6, 6, 7)):
+        with pytest.raises(ValueError, match="^guide: its shape is .*, but the batch must be that of the image"):
+            boxsum.guided_filter(image, 3, guide=np.ones(shape))
+    with pytest.raises(ValueError, match="^guide: its shape is .* with channels$"):
+        boxsum.guided_filter(image[0], 3, guide=np.ones((3, 6, 7)), channel_axis=0)
+    guide = reference.random_image((1, 1, 6, 7), "float64", 6)
+    by_one = boxsum.guided_filter(image, 3, guide=guide)
+    np.testing.assert_array_equal(by_one, boxsum.guided_filter(image, 3, guide=guide[0, 0]))
+
+
+def test_thresholds_of_bool_are_those_of_values_from_0_to_1():
+    image = reference.random_image((9, 11), "bool", 3)
+    for method in ("bradley", "niblack", "sauvola", "wolf", "nick", "singh", "phansalkar"):
+        limits = boxsum.threshold(image, 5, method=method, result="threshold")
+        of_numbers = boxsum.threshold(image.astype("float64"), 5, method=method, result="threshold")
+        np.testing.assert_allclose(limits, of_numbers, rtol=1e-12, err_msg=method)
+
+
+def test_masks_hold_nothing_but_bools():
+    image = reference.random_image((3, 4), "uint8", 3)
+    valid = np.zeros((3, 4), bool)
+    assert boxsum.threshold(image, 3, mask=valid, fill=1).view(np.uint8).tolist() == [[1] * 4] * 3
+    with pytest.raises(ValueError, match=r"^fill: is 5, must be 0 or 1, as the result is of bool"):
+        boxsum.threshold(image, 3, mask=valid, fill=5)
+    assert (boxsum.threshold(image, 3, mask=valid, fill=5, result="binary") == 5).all()
+
+
 def test_out_is_written_and_nothing_else():
     image = reference.random_image((6, 8), "uint8")
     frame = np.full((10, 20), 99, np.uint8)

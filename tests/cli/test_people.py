@@ -239,6 +239,53 @@ class NoData(CliTest):
         self.boxsum("blur", plain, self.path("x.npy"), "-r", 0, "--nodata", "-9999", "--fill", 5, "-q")
         self.assertEqual([v for i, v in enumerate(f.read_npy(self.read("x.npy"))[2]) if i in (12, 13, 40)], [5.0] * 3)
 
+    def test_nodata_is_the_result_of_integers_too(self):
+        """Where nothing counts a file's own value says so: 0 would be a height."""
+        values = [-9999] * 70
+        values[0], values[69] = 120, 80
+        tags = [(42113, 2, list(b"-9999\0"))]
+        self.write("in.tif", f.tiff(7, 10, 1, "16s", values, tags=tags))
+        wanted = [-9999] * 70
+        for i in (0, 1, 10, 11):
+            wanted[i], wanted[69 - i] = 120, 80
+        for more in ((), ("--radius-map", self.write("map.pgm", f.pnm(7, 10, 1, [1] * 70))), ("--nodata", -9999)):
+            radius = () if more[:1] == ("--radius-map",) else ("-r", 1)
+            self.boxsum("blur", self.path("in.tif"), self.path("x.npy"), *radius, *more, "-q")
+            self.assertEqual(f.read_npy(self.read("x.npy"))[1:], ("<i2", wanted), more)
+        self.boxsum("blur", self.path("in.tif"), self.path("x.npy"), "-r", 1, "--fill", 7, "-q")
+        self.assertEqual(f.read_npy(self.read("x.npy"))[2][5], 7)
+        self.write("in.npy", f.npy((7, 10), "16u", [v if v > 0 else 9 for v in values]))
+        for command in ("guided", "denoise"):
+            self.boxsum(command, self.path("in.npy"), self.path("x.npy"), "-r", 1, "--nodata", 9, "-q")
+            self.assertEqual(f.read_npy(self.read("x.npy"))[2][5], 9, command)
+
+    def test_thresholds_of_floats_with_nodata(self):
+        values = [float(v) for v in f.pixels("8u", 70)]
+        values[12] = values[13] = -9999.0
+        plain = self.write("in.npy", f.npy((7, 10), "32f", values))
+        tagged = self.write("in.tif", f.tiff(7, 10, 1, "32f", values, tags=[(42113, 2, list(b"-9999\0"))]))
+        mask = self.write("mask.pgm", f.pnm(7, 10, 1, [int(v >= 0) for v in values]))
+        for method in ("sauvola", "wolf"):
+            options = ("--method", method, "-w", 5, "-q", *(("--range", 127.5) if method == "sauvola" else ()))
+            self.boxsum("threshold", plain, self.path("m.npy"), "--mask", mask, *options)
+            for given in ((plain, "--nodata", -9999), (tagged,)):
+                self.boxsum("threshold", given[0], self.path("x.npy"), *given[1:], *options)
+                self.assertEqual(self.read("x.npy"), self.read("m.npy"), (method, given))
+
+    def test_values_of_narrowed_integers(self):
+        """What options name fits the file's type, whether or not its pixels need all of that."""
+        values = f.pixels("8u", 70)
+        for kind in ("64s", "32s"):
+            source = self.write("in.npy", f.npy((7, 10), kind, values))
+            for options, descr in ((("--nodata", -9999), "<i2"), (("--nodata", 60000), "<u2"), (("--fill", -1), "<i2"),
+                                   (("--border", "constant", "--border-value", 70000), "<f8"), (("--nodata", 300), "<u2")):
+                self.boxsum("blur", source, self.path("x.npy"), "-r", 0, *options, "-q")
+                self.assertEqual(f.read_npy(self.read("x.npy"))[1:], (descr, values), (kind, options))
+            self.boxsum("stats", source, "--nodata", -9999, "-q", "--mean", self.path("x.npy"))
+            self.refused(BAD_INPUT, "--nodata: is 0.5", "blur", source, self.path("x.npy"), "-r", 0, "--nodata", 0.5)
+        source = self.write("in.npy", f.npy((7, 10), "32u", values))
+        self.refused(BAD_INPUT, "--nodata: is -1", "blur", source, self.path("x.npy"), "-r", 0, "--nodata", -1)
+
     def test_nan_and_masks(self):
         values = [float(v) for v in f.pixels("8u", 70)]
         values[33] = math.nan
@@ -518,6 +565,13 @@ class Opacity(CliTest):
                 self.assertEqual(self.read("m.npy"), self.read("p.npy"), (kind, args))
             self.boxsum("blur", self.path("m.tif"), self.path("x.tif"), "-r", 0, "-q")
             self.assertEqual(f.tiff_tags(self.read("x.tif"))[338], [2])
+
+    def test_values_that_transparent_images_have_no_place_for(self):
+        source = self.write("any.png", f.png(12, 14, 4, 8, f.pixels("8u", 12 * 14 * 4)))
+        for options in (("--nodata", 10), ("--ignore-nan",), ("--min-count", 3), ("--fill", 9),
+                        ("--border", "constant", "--border-value", 7)):
+            self.refused(BAD_INPUT, "mean nothing for a transparent image", "blur", source, self.path("x.png"), "-r", 1, *options)
+        self.boxsum("blur", source, self.path("x.png"), "-r", 1, "-q", "--border", "constant", "--border-value", 0)
 
     def test_blur_weighs_colours_by_opacity(self):
         values = f.pixels("8u", 12 * 14 * 4)

@@ -286,6 +286,22 @@ TEST(float16_filters, are_those_of_the_same_values_in_32_bits) {
     }
 }
 
+/// The stride of pixels side by side may be said in bytes, which are others in the type that is computed with.
+TEST(float16_filters, may_say_how_far_apart_pixels_side_by_side_are) {
+    picture<float16> image(1, 7, 9, 2);
+    image.fill([](std::int64_t, std::int64_t r, std::int64_t c, std::int64_t k) {
+        return to_float16(static_cast<float>(5 * r + c * c + k));
+    });
+    picture<std::uint8_t> radius(1, 7, 9, 1);
+    radius.fill([](std::int64_t, std::int64_t r, std::int64_t c, std::int64_t) { return (r + c) % 4; });
+    picture<double> expected(1, 7, 9, 2), result(1, 7, 9, 2);
+    variable_box_filter({.image = image.view(), .radius = radius.view()}, {expected.view()});
+    const_any_view said = image.view();
+    said.shape.col_stride = said.shape.pixel_stride();
+    variable_box_filter({.image = said, .radius = radius.view()}, {result.view()});
+    EXPECT_EQ(first_difference(result.view(), [&](auto... at) { return expected.view()(at...); }), "");
+}
+
 TEST(nearest_float16, is_rounded_once) {
     // Between every two neighbours: just beside the middle in double, where a float in between would be the middle.
     for (std::uint16_t bits = 0; bits < 0x7bff; ++bits) {

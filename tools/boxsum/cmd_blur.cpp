@@ -1,5 +1,6 @@
 #include "cmd_blur.hpp"
 
+#include "errors.hpp"
 #include "image_io/image_file.hpp"
 #include "image_io/input_file.hpp"
 #include "option_types.hpp"
@@ -56,20 +57,17 @@ class mean_filter {
         to.result = result;
         const filter_options& filter = options_.common.filter;
         if (!options_.depth.empty()) return by_depth(source, to);
+        const boxsum::filter_options how = options_for(source, how_, result.shape.type);
         if (options_.radius_map.empty())
             return run_filter(
-                filter, "--radius: the window ",
-                [&] { box_filter(inputs_of(source, samples_), to, options_for(source, how_)); },
-                [&](cuda::stream_ref stream) {
-                    cuda::box_filter(inputs_of(source, samples_), to, stream, options_for(source, how_));
-                });
+                filter, "--radius: the window ", [&] { box_filter(inputs_of(source, samples_), to, how); },
+                [&](cuda::stream_ref stream) { cuda::box_filter(inputs_of(source, samples_), to, stream, how); });
         const image radii = read_source(options_.radius_map, {.region = options_.common.source.region});
         variable_inputs from;
         from.image = source.view;
         from.radius = radii.view;
         from.mask = samples_.mask.view;
         from.weights = samples_.weights.view;
-        const boxsum::filter_options how = options_for(source, how_);
         run_filter(
             filter,
             "--radius-map: '" + input_name(options_.radius_map) + "': ", [&] { variable_box_filter(from, to, how); },
@@ -78,7 +76,8 @@ class mean_filter {
 
     /// The same strip by strip, with the radius that is one for all.
     strip_work in_strips_of(const image& source) const {
-        return [this, how = options_for(source, how_)](const strip& part, const any_view& result) {
+        const dtype type = options_.type.value_or(source.view.shape.type);
+        return [this, how = options_for(source, how_, type)](const strip& part, const any_view& result) {
             run_filter(
                 options_.common.filter, "--radius: the window ",
                 [&] { box_filter(part.inputs, {.result = result}, with_threads(how, part.threads)); },
@@ -114,6 +113,14 @@ class mean_filter {
     boxsum::filter_options how_;
     sampling samples_;
 };
+
+/// What has a value for colours and opacity alike, or takes pixels out by their colours, would be read off products.
+void check_transparent(const filter_options& given) {
+    if (given.nodata || given.ignore_nan || given.min_count != 1 || given.fill || given.border_value.value_or(0) != 0)
+        throw input_error(
+            "--nodata, --ignore-nan, --min-count, --fill and --border-value: mean nothing for a transparent image, "
+            "whose colours are weighted by their opacity; --mask and --weights take pixels out");
+}
 
 /// Colours weighted by opacity: the mean of their products over the mean of the opacity.
 image blur_transparent(const mean_filter& mean, const separated_image& source, dtype type) {
@@ -170,7 +177,10 @@ exit_code run_blur(const blur_options& options) {
     };
     const auto blurred = [&](const separated_image& source, image_format) -> image {
         const view_shape& s = source.colours.view.shape;
-        if (source.has_alpha()) return blur_transparent(mean, source, type(s));
+        if (source.has_alpha()) {
+            check_transparent(options.common.filter);
+            return blur_transparent(mean, source, type(s));
+        }
         const writable_image out = allocate_like(s, type(s));
         mean(source.colours, out.view);
         image result = out;

@@ -65,13 +65,13 @@ exit_code run_denoise(const denoise_options& options) {
                 non_local_means(
                     inputs, {.result = out.view},
                     {.patch = options.patch, .strength = options.strength, .noise = options.noise.value_or(0)},
-                    options_for(parts.colours, how));
+                    options_for(parts.colours, how, type(s)));
             },
             [&](cuda::stream_ref stream) {
                 cuda::non_local_means(
                     inputs, {.result = out.view}, stream,
                     {.patch = options.patch, .strength = options.strength, .noise = options.noise.value_or(0)},
-                    options_for(parts.colours, how));
+                    options_for(parts.colours, how, type(s)));
             });
         image result = out;
         result.maxval = parts.colours.maxval;

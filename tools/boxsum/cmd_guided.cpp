@@ -67,10 +67,13 @@ exit_code run_guided(const guided_options& options) {
                                    .weights = samples.weights.view};
         run_filter(
             options.common.filter, "--radius: the window ",
-            [&] { guided_filter(inputs, {.result = out.view}, {options.epsilon}, options_for(parts.colours, how)); },
+            [&] {
+                guided_filter(inputs, {.result = out.view}, {options.epsilon},
+                              options_for(parts.colours, how, type(s)));
+            },
             [&](cuda::stream_ref stream) {
                 cuda::guided_filter(inputs, {.result = out.view}, stream, {options.epsilon},
-                                    options_for(parts.colours, how));
+                                    options_for(parts.colours, how, type(s)));
             });
         image result = out;
         result.maxval = parts.colours.maxval;

@@ -56,18 +56,19 @@ exit_code run_normalize(const normalize_options& options) {
         run_filter(
             options.common.filter, "--window: ",
             [&] {
-                local_contrast(inputs_of(source, samples), {.result = result.view}, rule, options_for(source, how));
+                local_contrast(inputs_of(source, samples), {.result = result.view}, rule,
+                               options_for(source, how, dtype::f32));
             },
             [&](cuda::stream_ref stream) {
                 cuda::local_contrast(inputs_of(source, samples), {.result = result.view}, stream, rule,
-                                     options_for(source, how));
+                                     options_for(source, how, dtype::f32));
             });
         return integers_only(format) ? quantised(result, dtype::u8, scale, half_range) : result;
     };
     filter_command command{"normalising", shape, normalised};
     command.rows = [&](const image& source, image_format format) -> strip_work {
-        return [&, rounded = integers_only(format), how = options_for(source, how)](const strip& part,
-                                                                                    const any_view& result) {
+        return [&, rounded = integers_only(format), how = options_for(source, how, dtype::f32)](
+                   const strip& part, const any_view& result) {
             const writable_image floats = rounded ? allocate_like(result.shape, dtype::f32) : writable_image();
             const any_view to = rounded ? floats.view : result;
             run_filter(

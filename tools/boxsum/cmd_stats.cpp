@@ -203,14 +203,14 @@ exit_code run_one(const stats_options& options, const source_options& from, cons
     progress busy;
     busy.phase("reading " + input_name(input));
     const stopwatch reading;
-    const image read = read_filter_input(input, from);
+    const image read = read_filter_input(input, from, common.filter);
     report.input_shape = read.view.shape;
     report.reading_seconds = reading.seconds();
     const separated_image parts = separate_alpha(read);
     const image& source = parts.colours;
     boxsum::filter_options how = library_options(common.filter);
     how.window = window_of(options.window);
-    how = options_for(source, how);
+    how = options_for(source, how, dtype::f64);  // of the means
     const sampling samples = read_sampling(common.filter, common.source);
     for (stats_output& out : outputs) {
         prepare(out, source.view.shape, parts.has_alpha(), samples.weights.view.data != nullptr, how,

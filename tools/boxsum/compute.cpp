@@ -99,7 +99,8 @@ std::optional<dtype> widest_squares_type(dtype image, dtype table) noexcept {
     return best;
 }
 
-image narrowed(const image& source, std::size_t bits, std::initializer_list<dtype> types) {
+image narrowed(const image& source, std::size_t bits, std::initializer_list<dtype> types,
+               std::span<const double> others) {
     const view_shape& s = source.view.shape;
     if (is_floating(s.type) || 8 * size_of(s.type) < bits) return source;
     return visit_type(s.type, [&]<typename T>(std::type_identity<T>) -> image {
@@ -110,6 +111,13 @@ image narrowed(const image& source, std::size_t bits, std::initializer_list<dtyp
                 const auto [low, high] = std::minmax_element(row, row + s.cols * s.channels);
                 least = std::min(least, *low);
                 most = std::max(most, *high);
+            }
+            for (const double other : others) {
+                constexpr double least_of_all = std::numeric_limits<T>::min();
+                const double beyond = std::ldexp(1.0, std::numeric_limits<T>::digits);
+                if (!(other >= least_of_all && other < beyond) || other != std::floor(other)) continue;
+                least = std::min(least, static_cast<T>(other));
+                most = std::max(most, static_cast<T>(other));
             }
             for (const dtype type : types) {
                 const bool fits = visit_type(type, [&]<typename N>(std::type_identity<N>) {

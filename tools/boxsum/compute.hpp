@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,8 +43,10 @@ dtype widest_table_type(dtype image) noexcept;
 std::optional<dtype> widest_squares_type(dtype image, dtype table) noexcept;
 
 /// Integers of `bits` bits or more in a type of fewer that holds them all: the first of `types` that does; NumPy's are
-/// of 64 bits whatever they hold. Nothing where none does, or the image is of another type: the image is returned.
-image narrowed(const image& source, std::size_t bits, std::initializer_list<dtype> types);
+/// of 64 bits whatever they hold. It holds `others`, too, where the image's own type does. Nothing where none does, or
+/// the image is of another type: the image is returned.
+image narrowed(const image& source, std::size_t bits, std::initializer_list<dtype> types,
+               std::span<const double> others = {});
 
 /// An exact copy in a wider type, for inputs that the list of type pairs lacks: 16f to 32f; 16s, 32s and 32u to 64f.
 /// Other images are returned as they are.

@@ -78,7 +78,7 @@ exit_code run_pages(const filter_command_options& options, const filter_command&
             one.page = number;
             busy.phase(command.doing + " page " + std::to_string(number) + " of " + std::to_string(count));
             const stopwatch reading;
-            const image source = read_filter_input(input, one);
+            const image source = read_filter_input(input, one, options.filter);
             report.reading_seconds += reading.seconds();
             const separated_image parts = separate_alpha(source);
             const view_shape expected = shape_of_result(command, parts, format);
@@ -107,7 +107,7 @@ exit_code run_one(const filter_command_options& options, const filter_command& c
     progress busy;
     busy.phase("reading " + input_name(input));
     const stopwatch reading;
-    const image source = read_filter_input(input, from);
+    const image source = read_filter_input(input, from, options.filter);
     report.input_shape = source.view.shape;
     report.reading_seconds = reading.seconds();
     const separated_image parts = separate_alpha(source);

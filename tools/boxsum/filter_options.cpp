@@ -17,7 +17,9 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace boxsum::cli {
 namespace {
@@ -194,7 +196,13 @@ boxsum::filter_options options_for(const image& source, boxsum::filter_options h
     if (!how.nodata && source.metadata)
         for (const image_metadata::tiff_tag& tag : source.metadata->geo)
             if (tag.number == geo_tags::gdal_nodata) how.nodata = value_of_type(tag.text, type);
-    if (how.nodata && !how.fill && is_floating(type)) how.fill = how.nodata;
+    return how;
+}
+
+boxsum::filter_options options_for(const image& source, boxsum::filter_options how, dtype result) {
+    how = options_for(source, std::move(how));
+    const dtype type = source.view.shape.type;
+    if (!how.fill && (result == type || (is_floating(type) && is_floating(result)))) how.fill = how.nodata;
     return how;
 }
 
@@ -241,10 +249,13 @@ writable_image quantised(const writable_image& source, dtype type, double scale,
     return result;
 }
 
-image read_filter_input(const std::string& path, const source_options& options) {
+image read_filter_input(const std::string& path, const source_options& options, const filter_options& filter) {
     const image read = read_source(path, options);
+    std::vector<double> values;
+    for (const std::optional<double>& value : {filter.nodata, filter.border_value, filter.fill})
+        if (value) values.push_back(*value);
     // Filters take integers of up to 16 bits: larger ones are computed in double where they do not fit.
-    const image source = narrowed(read, 32, {dtype::u8, dtype::u16, dtype::s16, dtype::f64});
+    const image source = narrowed(read, 32, {dtype::u8, dtype::u16, dtype::s16, dtype::f64}, values);
     if (source.view.shape.type != dtype::f16) return source;
     image wide = widened(source);
     wide.alpha = source.alpha;

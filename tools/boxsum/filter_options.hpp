@@ -59,9 +59,12 @@ window window_of(const window_choice& chosen);
 /// border.
 boxsum::filter_options library_options(const filter_options& options);
 
-/// The same for an image whose file may say which value means no data (GDAL's tag): that value does not count, and is
-/// the result where nothing counts.
+/// The same for an image whose file may say which value means no data (GDAL's tag): that value does not count.
 boxsum::filter_options options_for(const image& source, boxsum::filter_options how);
+
+/// The same, and that value is the result of this type where too little counts, if --fill says nothing else: of pixels
+/// of the image's own type, and floating ones of floating images.
+boxsum::filter_options options_for(const image& source, boxsum::filter_options how, dtype result);
 
 /// The same with so many threads.
 boxsum::filter_options with_threads(boxsum::filter_options how, int threads);
@@ -93,8 +96,8 @@ void quantise(const writable_image& source, const any_view& result, double scale
 writable_image quantised(const writable_image& source, dtype type, double scale, double offset);
 
 /// Reads an image for a filter; 16f is widened to 32f, integers of 32 and 64 bits become 8u, 16u, 16s or 64f, whichever
-/// holds them exactly.
-image read_filter_input(const std::string& path, const source_options& options);
+/// holds them and the values that `filter` has for pixels exactly.
+image read_filter_input(const std::string& path, const source_options& options, const filter_options& filter = {});
 
 /// An image of the same extents and another type.
 writable_image allocate_like(const view_shape& shape, dtype type);

@@ -227,7 +227,7 @@ exit_code print_window_summary(const filter_command_options& options, const wind
         progress busy;
         busy.phase("reading " + input_name(input));
         const stopwatch reading;
-        const image read = read_filter_input(input, page);
+        const image read = read_filter_input(input, page, options.filter);
         report.input_shape = read.view.shape;
         report.reading_seconds = reading.seconds();
         const image source = separate_alpha(read).colours;

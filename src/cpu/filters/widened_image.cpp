@@ -26,6 +26,7 @@ widened_image::widened_image(const const_any_view& given, dtype type, int thread
     view_shape& s = view_.shape;
     const std::int64_t n = s.cols * s.channels;
     s.type = type;
+    s.col_stride = packed_pixels;  // of the wider type; the given one may be said in bytes
     s.row_stride = n * static_cast<std::int64_t>(size_of(type));
     s.plane_stride = s.rows * s.row_stride;
     memory_ = memory_pool::shared().acquire(static_cast<std::size_t>(s.planes * s.plane_stride));

@@ -44,8 +44,9 @@ window_maker maker_of(const filters::window_job& windows, bool squares, bool ext
     const bool plain = !windows.sampled() && !is_floating(windows.shape.type);
     if (plain && !extra && fused_supports(windows, false) && (!squares || fused_supports(windows, true)))
         return window_maker::fused;
+    // What mirrors a single row, or column, repeats it, and mirrors the other axis all the same.
     if (plain && !extra && !windows.some_rows && windows.rounding == rounding_mode::half_up &&
-        is_of_tables(windows.rows.border))
+        is_of_tables(windows.rows.border) && is_of_tables(windows.cols.border))
         return window_maker::tables;
     for (const auto& [what, extent] : {std::pair{"rows", windows.rows.extent}, {"cols", windows.cols.extent}})
         if (extent > largest_real_extent) refuse("image: " + std::string(what) + " is " + std::to_string(extent));

@@ -123,6 +123,35 @@ TEST_F(fused_windows, borders_within_and_between_runs_have_the_results_of_the_cp
                 }
 }
 
+/// A single row, or column, is repeated where it would be mirrored; the other axis is mirrored all the same, whoever
+/// makes the windows.
+TEST_F(fused_windows, mirrors_of_a_single_row_or_column_have_the_results_of_the_cpu) {
+    std::uint64_t seed = 0;
+    for (const auto& [rows, cols] : {std::pair{1, 9}, {1, 70}, {9, 1}, {70, 1}, {1, 1}})
+        for (const std::int64_t reach : {1, 3, 8, 20}) {
+            const filter_case s{
+                dtype::u8,          rows, cols, 1, 1, window(window_extents{reach, reach / 2, reach - 1, reach}),
+                border_mode::mirror};
+            placed image(test::packed(s.type, s.rows, s.cols, s.channels), 0, 0);
+            fill(image.view(), pattern::random, ++seed);
+            const filter_options options = test::options_of(s);
+            placed mean(test::packed(dtype::f32, s.rows, s.cols, s.channels), 0, 0),
+                deviation(test::packed(dtype::f64, s.rows, s.cols, s.channels), 0, 0),
+                limit(test::packed(dtype::u8, s.rows, s.cols, s.channels), 0, 0);
+            const any_view from = upload(image), means = upload(mean), deviations = upload(deviation),
+                           limits = upload(limit);
+            cuda::local_statistics({from}, {.mean = means, .deviation = deviations}, stream(), options);
+            local_statistics({image.view()}, {.mean = mean.view(), .deviation = deviation.view()}, options);
+            expect_fetched(mean, means, test::text_of(s) + ": mean");
+            expect_fetched(deviation, deviations, test::text_of(s) + ": deviation");
+            cuda::adaptive_threshold({from}, {limits}, stream(), {}, options);
+            adaptive_threshold({image.view()}, {limit.view()}, {}, options);
+            expect_fetched(limit, limits, test::text_of(s) + ": threshold");
+            memory_.clear();
+            if (HasFailure()) return;
+        }
+}
+
 /// Means of images that are large enough, or not, for sums of seven rows in 16 bytes: whatever they are chosen for,
 /// they have the results of the CPU, also where a row of white leaves a row of black.
 TEST_F(fused_windows, differences_of_rows_have_the_results_of_the_cpu) {
