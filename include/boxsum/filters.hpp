@@ -38,7 +38,9 @@
 ///   pixels, are of squared distances from one of the n that count: the relative error is up to n gamma_(w+v).
 /// - What is not finite, in every filter: a window with a NaN has NaN results. The mean of a window with infinities
 ///   follows the sum: inf, -inf, or NaN where both signs meet. Its variance and deviation are NaN, and so is all that
-///   is made of them; a threshold that is NaN is exceeded by no pixel.
+///   is made of them; a threshold that is NaN is exceeded by no pixel. Sums beyond what a double holds, of weights
+///   times pixels where there are weights, are infinite and make their means so, as sums of squared distances do
+///   variances.
 /// - Results of integer type are rounded half up, floor(x + 1/2), or down (filter_options::rounding).
 /// - Samples that do not count: `mask`, `weights`, `nan` and `nodata` take pixels out of every window, in every filter
 ///   here, in guided_filter() and in non_local_means(); see sampling below. convolve(), variable_blur(), box_hessian()

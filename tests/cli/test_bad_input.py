@@ -166,6 +166,9 @@ class BadRequests(CliTest):
                 ("--origin: is -3, must be -2 to 2 for a window of 5 columns", "stats", self.image, "-w", "9,5", "--origin", "-4,-3"),
                 ("--origin: is 8, must be -7 to 7", "threshold", self.image, self.out, "--origin", "8,0"),
                 ("--origin: is 9223372036854775807, must", "normalize", self.image, self.out, "--origin", "9223372036854775807"),
+                ("--min-count: '0' is not a number above 0", "blur", self.image, self.out, "-r", "1", "--min-count", "0"),
+                ("--min-weight: '-1' is not a number of at least 0", "blur", self.image, self.out, "-r", "1", "--weights", self.image, "--min-weight", "-1"),
+                ("--focus: '0' is not a number above 0", "blur", self.image, self.out, "--depth", self.image, "--focus", "0"),
                 ("--method", "threshold", self.image, self.out, "--method", "otsu"),
                 ("--k", "threshold", self.image, self.out, "--k", "inf"),
                 ("--k", "threshold", self.image, self.out, "--k", "0.2x"),
@@ -275,6 +278,7 @@ class BadRequests(CliTest):
                          "reflect")
         self.refused(UNSUPPORTED, "--radius: the window is 18446744073709551615 x 18446744073709551615, windows", "blur", self.image, self.out, "--radius",
                      huge, "--border", "reflect")
+        self.refused(UNSUPPORTED, "--patch: above is 65, at most 64", "denoise", self.image, self.out, "--patch", 65)
         for kind, words in (("16s", "type is 16s, must be one of 8u, 16u, 32u, 32s"), ("32f", "type is 32f")):
             radii = self.write("radii.npy", f.npy((7, 9), kind, [1] * 63))
             self.refused(UNSUPPORTED, f"--radius-map: '{radii}': {words}", "blur", self.image, self.out, "--radius-map",

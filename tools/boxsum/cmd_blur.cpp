@@ -147,7 +147,7 @@ void setup_blur(CLI::App& app, action& chosen) {
                              ->excludes(radius)
                              ->excludes("--radius-map");
     CLI::Option* focus = command->add_option("--focus", options->focus, "depth that is sharp, as in --depth")
-                             ->check(CLI::PositiveNumber)
+                             ->check(positive_number)
                              ->needs(depth);
     depth->needs(focus);
     command->add_option("--aperture", options->aperture, "radius in pixels of the blur of what is infinitely far away")

@@ -48,20 +48,11 @@ void check_origin(std::int64_t moved, std::int64_t extent, const char* what) {
 /// A message of the library, which calls its arguments by their names in the API.
 std::string in_words_of_options(std::string_view message, std::string_view window_option) {
     const std::pair<std::string_view, std::string_view> names[] = {
-        {"window: ", window_option},
-        {"radius: ", window_option},
-        {"border_value: ", "--border-value: "},
-        {"nodata: ", "--nodata: "},
-        {"fill: ", "--fill: "},
-        {"min_count: ", "--min-count: "},
-        {"min_weight: ", "--min-weight: "},
-        {"kernel: ", "--kernel: "},
-        {"inputs.mask: ", "--mask: "},
-        {"mask: ", "--mask: "},
-        {"inputs.weights: ", "--weights: "},
-        {"weights: ", "--weights: "},
-        {"sum: ", "--sum: "},
-        {"count: ", "--count: "},
+        {"window: ", window_option},        {"radius: ", window_option}, {"border_value: ", "--border-value: "},
+        {"nodata: ", "--nodata: "},         {"fill: ", "--fill: "},      {"min_count: ", "--min-count: "},
+        {"min_weight: ", "--min-weight: "}, {"kernel: ", "--kernel: "},  {"patch: ", "--patch: "},
+        {"inputs.mask: ", "--mask: "},      {"mask: ", "--mask: "},      {"inputs.weights: ", "--weights: "},
+        {"weights: ", "--weights: "},       {"sum: ", "--sum: "},        {"count: ", "--count: "},
     };
     for (const auto& [argument, option] : names)
         if (message.starts_with(argument)) return std::string(option).append(message.substr(argument.size()));
@@ -131,11 +122,11 @@ void add_filter_options(CLI::App& command, filter_options& options) {
     command
         .add_option("--min-weight", options.min_weight, "weight that must count in a window for a result (default: 0)")
         ->check(finite_number)
-        ->check(CLI::NonNegativeNumber)
+        ->check(number_from_0)
         ->needs(weights);
     command
         .add_option("--min-count", options.min_count, "pixels that must count in a window for a result (default: 1)")
-        ->check(CLI::PositiveNumber);
+        ->check(positive_number);
     command.add_option("--fill", options.fill, "the result where fewer do (default: nodata, NaN or 0)");
     add_device_options(command, options.device, options.threads);
 }

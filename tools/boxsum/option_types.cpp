@@ -39,6 +39,14 @@ const CLI::Validator positive_number(
     },
     "");
 
+const CLI::Validator number_from_0(
+    [](const std::string& text) {
+        const auto value = parse_number(text);
+        return value && std::isfinite(*value) && *value >= 0 ? std::string()
+                                                             : "'" + text + "' is not a number of at least 0";
+    },
+    "");
+
 const std::string no_box = "is not row,col,rows,cols with four integers";
 
 CLI::Option* add_boxes(CLI::App& command, std::vector<box>& boxes) {

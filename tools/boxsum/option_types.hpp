@@ -22,6 +22,7 @@ extern const CLI::Validator some_text;
 
 extern const CLI::Validator finite_number;
 extern const CLI::Validator positive_number;  ///< finite, above 0
+extern const CLI::Validator number_from_0;    ///< finite, not below 0
 
 /// An option whose text becomes a value when the line is parsed: `parse(text)` gives an std::optional of it, and where
 /// that is empty "'TEXT' REFUSAL" is wrong usage. A destination that is a vector collects the values of an option that
