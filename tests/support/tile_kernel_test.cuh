@@ -8,6 +8,9 @@
 #include "support/device_check.cuh"
 #ifdef BOXSUM_EMULATED
 #include "support/emulation/settings.hpp"
+#ifndef BOXSUM_ONLY_TYPES  // a wrong kernel is compiled where it is tested
+#include "support/linked_tile_kernels.cuh"
+#endif
 #endif
 
 #include <gtest/gtest.h>

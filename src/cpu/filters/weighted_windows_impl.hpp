@@ -409,6 +409,21 @@ void add_weighted(f64* to, const weighted_row<T>& x, bool alone, i64 plane, i64 
     add(i, weights, pixels);
 }
 
+/// Eight rows of each element of a line with what lies beyond the image. Rare, so not in the code of each width.
+template <typename Value>
+__attribute__((noinline)) void join_beyond(f64* line, const weighted_joins<Value>& of_line, const f64* beyond,
+                                           const weighted_joins<Value>& of_beyond, i64 n) {
+    for (i64 c = 0; c < n; ++c) {
+        Value one;
+        Value::each([&](int part, auto member)
+                        BOXSUM_INLINE { one.*member = reals{} + beyond[part * of_beyond.plane + c]; });
+        for (i64 row = 0; row < 8; row += lanes) {
+            f64* const at = line + 8 * c + row;
+            of_line.put(at, of_line.at(at).with(one));
+        }
+    }
+}
+
 template <typename Value, typename T>
 void down_weighted(f64* line, i64 plane, const weighted_row<T>* first, const weighted_row<T>* last,
                    const group_windows& windows, const f64* beyond, i64 n) {
@@ -416,10 +431,6 @@ void down_weighted(f64* line, i64 plane, const weighted_row<T>* first, const wei
     const weighted_joins<Value> by{windows.stride / Value::parts};
     with_width(windows, [&](auto width) {
         down_as<decltype(width)::value>(rows, windows, by, n, [&](i64 c, Value(&v)[8]) BOXSUM_INLINE {
-            if (beyond != nullptr)
-                unrolled<8>([&](auto i) BOXSUM_INLINE {
-                    v[decltype(i)::value] = v[decltype(i)::value].with(by.at(beyond + c));
-                });
             Value::each([&](int part, auto member) BOXSUM_INLINE {
                 reals one[8];
                 unrolled<8>([&](auto i) BOXSUM_INLINE { one[decltype(i)::value] = v[decltype(i)::value].*member; });
@@ -427,6 +438,7 @@ void down_weighted(f64* line, i64 plane, const weighted_row<T>* first, const wei
             });
         });
     });
+    if (beyond != nullptr) join_beyond<Value>(line, {plane}, beyond, by, n);
 }
 
 template <typename Value>
@@ -461,6 +473,12 @@ BOXSUM_INLINE inline void put_results(weighted_columns& to, const weighted_resul
     store(to.mean + place, sum / (weight + 0x1p-300));
 }
 
+/// As join_beyond.
+template <typename Value>
+__attribute__((noinline)) void join_all(Value (&v)[8], const Value& beyond) {
+    for (Value& one : v) one = one.with(beyond);
+}
+
 /// The least weight in any lane of each. Roots are taken an eight later, beside its joins, which hide them.
 template <typename Value>
 reals weighted_results_along(weighted_columns& to, const weighted_results& results, const f64* line,
@@ -475,18 +493,23 @@ reals weighted_results_along(weighted_columns& to, const weighted_results& resul
     };
     reals least = reals{} + std::numeric_limits<f64>::infinity();
     with_width(windows, [&](auto width) {
-        along_as<decltype(width)::value>(line, windows, how, group, cols, channels,
-                                         [&](i64 first, i64 at, Value(&v)[8]) BOXSUM_INLINE {
-                                             const i64 place = first * 8 * channels + at;
-                                             unrolled<8>([&](auto i) BOXSUM_INLINE {
-                                                 constexpr int col = decltype(i)::value;
-                                                 if (beyond != nullptr) v[col] = v[col].with(how.by(0).at(beyond + at));
-                                                 put_results(to, results, place + col * 8 * channels, v[col]);
-                                                 least = smaller(least, v[col].weight());
-                                                 take_root(col);
-                                             });
-                                             before = place;
-                                         });
+        along_as<decltype(width)::value>(
+            line, windows, how, group, cols, channels, [&](i64 first, i64 at, Value(&v)[8]) BOXSUM_INLINE {
+                const i64 place = first * 8 * channels + at;
+                if (beyond != nullptr) {
+                    Value joined[8];  // so that v stays in registers elsewhere
+                    unrolled<8>([&](auto i) BOXSUM_INLINE { joined[decltype(i)::value] = v[decltype(i)::value]; });
+                    join_all(joined, how.by(0).at(beyond + at));
+                    unrolled<8>([&](auto i) BOXSUM_INLINE { v[decltype(i)::value] = joined[decltype(i)::value]; });
+                }
+                unrolled<8>([&](auto i) BOXSUM_INLINE {
+                    constexpr int col = decltype(i)::value;
+                    put_results(to, results, place + col * 8 * channels, v[col]);
+                    least = smaller(least, v[col].weight());
+                    take_root(col);
+                });
+                before = place;
+            });
     });
     unrolled<8>([&](auto i) BOXSUM_INLINE { take_root(decltype(i)::value); });
     return least;
