@@ -43,9 +43,8 @@ struct row_format {
 ///   of pixels that count is for the filters: a stream keeps rows, whatever they hold.
 /// - A row of results is ready when the last row of its window has arrived: `below` rows after its own. Where `reflect`
 ///   or `mirror` continue the image upwards, the first rows wait for what is mirrored, up to `above` rows.
-/// - Results have the bits that filtering the whole image at once gives; for floating images, 32-bit integers and
-/// weights
-///   only where the whole image has at least as many rows as the window.
+/// - Results have the bits that filtering the whole image at once gives; for floating images, weights and integers of
+///   32 bits only where the whole image has at least as many rows as the window.
 /// - Memory is allocated by the constructor and then neither grows nor moves: 3 (above + below + 2) + capacity rows. A
 ///   filter's own working memory comes from the shared pool. Each call of a filter begins with the sums of a window's
 ///   rows, so results of several windows' height at once are cheapest.
