@@ -63,7 +63,7 @@ struct command {
     std::string_view name;
     void (*setup)(CLI::App&, action&);
 };
-constexpr command commands[] = {
+constexpr command all_commands[] = {
     {"table", setup_table},           {"query", setup_query},   {"hist", setup_hist},
     {"track", setup_track},           {"blobs", setup_blobs},   {"blur", setup_blur},
     {"threshold", setup_threshold},   {"stats", setup_stats},   {"normalize", setup_normalize},
@@ -77,9 +77,9 @@ void setup(CLI::App& app, action& chosen, std::string_view named) {
     app.require_subcommand(1);
     app.set_version_flag("-V,--version", std::string("boxsum ") + version());
     app.footer(tool_footer);
-    for (const command& one : commands)
+    for (const command& one : all_commands)
         if (one.name == named) return one.setup(app, chosen);
-    for (const command& one : commands) one.setup(app, chosen);
+    for (const command& one : all_commands) one.setup(app, chosen);
     setup_documents(app, chosen);
 }
 
