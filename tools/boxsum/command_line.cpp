@@ -59,27 +59,26 @@ void setup_documents(CLI::App& app, action& chosen) {
     });
 }
 
-struct command {
-    std::string_view name;
-    void (*setup)(CLI::App&, action&);
-};
-constexpr command all_commands[] = {
-    {"table", setup_table},           {"query", setup_query},   {"hist", setup_hist},
-    {"track", setup_track},           {"blobs", setup_blobs},   {"blur", setup_blur},
-    {"threshold", setup_threshold},   {"stats", setup_stats},   {"normalize", setup_normalize},
-    {"convolve", setup_convolve},     {"guided", setup_guided}, {"denoise", setup_denoise},
-    {"algorithms", setup_algorithms}, {"info", setup_info},     {"verify", setup_verify},
-    {"bench", setup_bench},
-};
-
-/// Sets up the command that is named, or all of them: each has dozens of options.
-void setup(CLI::App& app, action& chosen, std::string_view named) {
+void setup(CLI::App& app, action& chosen) {
     app.require_subcommand(1);
     app.set_version_flag("-V,--version", std::string("boxsum ") + version());
     app.footer(tool_footer);
-    for (const command& one : all_commands)
-        if (one.name == named) return one.setup(app, chosen);
-    for (const command& one : all_commands) one.setup(app, chosen);
+    setup_table(app, chosen);
+    setup_query(app, chosen);
+    setup_hist(app, chosen);
+    setup_track(app, chosen);
+    setup_blobs(app, chosen);
+    setup_blur(app, chosen);
+    setup_threshold(app, chosen);
+    setup_stats(app, chosen);
+    setup_normalize(app, chosen);
+    setup_convolve(app, chosen);
+    setup_guided(app, chosen);
+    setup_denoise(app, chosen);
+    setup_algorithms(app, chosen);
+    setup_info(app, chosen);
+    setup_verify(app, chosen);
+    setup_bench(app, chosen);
     setup_documents(app, chosen);
 }
 
@@ -140,11 +139,11 @@ std::string text_of_extras(const CLI::App& command) {
 action parse_command_line(std::vector<std::string> arguments) {
     CLI::App app("Summed area tables, box sums and the filters made of them.", "boxsum");
     action chosen;
+    setup(app, chosen);
     if (!arguments.empty() && arguments.front() == "help") {  // "help blur" is "blur --help"
         arguments.erase(arguments.begin());
         arguments.push_back("--help");
     }
-    setup(app, chosen, arguments.empty() ? std::string_view() : arguments.front());
     // CLI11 would only say that a subcommand is missing.
     if (!arguments.empty() && !arguments.front().starts_with('-')) {
         const std::string& name = arguments.front();
